@@ -1,0 +1,22 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package cas
+
+import (
+	"os"
+	"syscall"
+)
+
+// tryLockFile locks an open file or returns errHeld.
+func tryLockFile(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch err {
+		case syscall.EINTR:
+		case syscall.EWOULDBLOCK:
+			return errHeld
+		default:
+			return os.NewSyscallError("flock", err)
+		}
+	}
+}

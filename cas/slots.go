@@ -1,0 +1,115 @@
+package cas
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	slotMagic = "mwpslot\x01"
+	slotExtra = len(slotMagic) + len(Digest{})
+)
+
+// Slots keeps one small file per key: the magic, the payload and the BLAKE3 hash
+// of both. A read is one open, one stat, one read and one hash, which is the whole
+// cost of a warm answer; a pack would need an index before that.
+//
+// The files lie in one flat directory. The size of a cache allows some 40,000
+// slots of 6 KB, file systems find a name among those as fast as among ten, and
+// shards would cost a fresh cache up to 256 directories.
+//
+// Slots is safe for concurrent use by goroutines and processes: a file is
+// complete before it has its name.
+type Slots struct {
+	dir     string
+	now     func() time.Time
+	prepare func() error
+}
+
+// OpenSlots returns the slots in dir, usually ".../cache/v1/slots". It does no
+// I/O. The clock, time.Now when nil, decides when a slot that is read is touched.
+func OpenSlots(dir string, now func() time.Time) *Slots {
+	if now == nil {
+		now = time.Now
+	}
+	return &Slots{dir: dir, now: now, prepare: func() error { return os.MkdirAll(dir, 0o777) }}
+}
+
+// Read returns the payload last written under k, which nothing else refers to. All
+// errors are ErrAbsent. A slot that was last used more than an hour ago is marked
+// as used.
+func (s *Slots) Read(k Key) ([]byte, error) {
+	path := s.path(k)
+	b, mtime, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, miss("no such slot")
+	}
+	if err == nil {
+		b, err = parseSlot(b)
+	}
+	if err != nil {
+		return nil, miss(fmt.Sprintf("slot %s: %v", k, err))
+	}
+	if now := s.now(); stale(mtime, now) {
+		os.Chtimes(path, now, now)
+	}
+	return b, nil
+}
+
+// Write replaces the payload under k. The directory is made when it is missing.
+func (s *Slots) Write(k Key, payload []byte) error {
+	if len(payload) > MaxSize {
+		return fmt.Errorf("write slot %s: %w", k, errTooLarge)
+	}
+	if err := writeFile(s.dir, k.String(), formatSlot(payload), s.prepare); err != nil {
+		return fmt.Errorf("write slot %s: %w", k, err)
+	}
+	return nil
+}
+
+// Remove forgets the payload under k. It is no error if there is none.
+func (s *Slots) Remove(k Key) error {
+	if err := os.Remove(s.path(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove slot: %w", err)
+	}
+	return nil
+}
+
+func (s *Slots) path(k Key) string { return filepath.Join(s.dir, k.String()) }
+
+// formatSlot returns the bytes of a slot file.
+func formatSlot(payload []byte) []byte {
+	b := make([]byte, 0, len(payload)+slotExtra)
+	b = append(append(b, slotMagic...), payload...)
+	sum := Sum(b)
+	return append(b, sum[:]...)
+}
+
+// parseSlot returns the payload of a slot file as a part of b.
+func parseSlot(b []byte) ([]byte, error) {
+	if len(b) < slotExtra {
+		return nil, damaged("%d bytes are no slot", len(b))
+	}
+	if err := compareMagic(b[:len(slotMagic)], slotMagic); err != nil {
+		return nil, err
+	}
+	end := len(b) - len(Digest{})
+	if Sum(b[:end]) != Digest(b[end:]) {
+		return nil, damaged("the slot does not match its hash")
+	}
+	return b[len(slotMagic):end:end], nil
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// checkSize rejects files larger than a slot can be.
+func checkSize(size int64) error {
+	if size > int64(MaxSize+slotExtra) {
+		return errTooLarge
+	}
+	return nil
+}

@@ -1,0 +1,429 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/graph"
+)
+
+// Config says what an Evaluator works on.
+type Config struct {
+	World *World
+	// Kinds are all kinds that may occur, leaves included: what lets a recorded
+	// trace be read back.
+	Kinds []*graph.Kind
+	Store cas.Store
+	// Fresh ignores what the store holds and still writes to it.
+	Fresh bool
+	// VerifyHits recomputes every hit and compares; differences are counted and
+	// the recomputed value wins.
+	VerifyHits bool
+	// Observe, when set, is called once for every task, from any goroutine.
+	Observe func(Event)
+}
+
+// Event reports one evaluated task.
+type Event struct {
+	Task   graph.Task
+	ID     cas.Key
+	Status graph.Status
+	Value  cas.Digest
+	// Trace is what the value was computed from; nil for a leaf.
+	Trace *graph.Trace
+	// Mismatch is set when VerifyHits found that a recorded value was wrong.
+	Mismatch bool
+}
+
+// Stats counts an evaluation's tasks by status.
+type Stats struct {
+	Hits, Computed, Leaves, Mismatches int64
+}
+
+// Evaluator computes tasks. Each task is evaluated at most once in an
+// evaluator's life, whoever asks and however many at a time. An evaluator sees
+// one state of the world: make a new one to look again.
+type Evaluator struct {
+	c     Config
+	kinds map[string]*graph.Kind
+
+	hits, computed, leaves, mismatches atomic.Int64
+
+	mu       sync.Mutex
+	promises map[cas.Key]*promise // guarded by mu
+}
+
+// New returns an evaluator.
+func New(c Config) *Evaluator {
+	kinds := make(map[string]*graph.Kind, len(c.Kinds))
+	for _, k := range c.Kinds {
+		if kinds[k.Name] != nil {
+			panic("eval.New: two kinds are named " + k.Name)
+		}
+		kinds[k.Name] = k
+	}
+	return &Evaluator{c: c, kinds: kinds, promises: map[cas.Key]*promise{}}
+}
+
+// Stats returns what was counted so far.
+func (e *Evaluator) Stats() Stats {
+	return Stats{e.hits.Load(), e.computed.Load(), e.leaves.Load(), e.mismatches.Load()}
+}
+
+// promise is one task's place in the table. done is closed when digest, trace,
+// status and err are final; the value of a hit is loaded later, if anybody asks.
+type promise struct {
+	task graph.Task
+	id   cas.Key
+	done chan struct{}
+
+	digest cas.Digest
+	trace  *graph.Trace // nil for a leaf
+	leaf   *reading     // nil for a node
+	status graph.Status
+	err    error
+
+	valueMu  sync.Mutex
+	value    any  // guarded by valueMu
+	hasValue bool // guarded by valueMu
+}
+
+// Eval returns the value of a task. The work runs under the evaluator, so a
+// caller whose context ends only stops waiting; what others wait for goes on. A
+// panic of a computation is raised again here.
+func (e *Evaluator) Eval(ctx context.Context, t graph.Task) (any, error) {
+	type answer struct {
+		value any
+		err   error
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if v := recover(); v != nil {
+				a.err = &panicError{v, debug.Stack()}
+			}
+			out <- a
+		}()
+		a.value, a.err = e.valueOf(e.resolve(t), t)
+	}()
+	select {
+	case a := <-out:
+		var p *panicError
+		if errors.As(a.err, &p) {
+			panic(p.String())
+		}
+		return a.value, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// panicError carries a panic from the goroutine where it happened to the caller.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (p *panicError) Error() string { return fmt.Sprint("panic: ", p.value) }
+
+func (p *panicError) String() string { return fmt.Sprintf("%v\n\n%s", p.value, p.stack) }
+
+// resolve evaluates a task, or waits for whoever is doing so, up to its digest.
+// Waiting cannot deadlock: a task waits only for kinds before its own.
+func (e *Evaluator) resolve(t graph.Task) *promise {
+	id := graph.ID(t)
+	e.mu.Lock()
+	for {
+		p, ok := e.promises[id]
+		if !ok {
+			break
+		}
+		e.mu.Unlock()
+		<-p.done
+		if !errors.Is(p.err, graph.ErrUnbuildable) {
+			return p
+		}
+		// Another asked with less in its hands, from a trace; this task may do better.
+		e.mu.Lock()
+	}
+	p := &promise{task: t, id: id, done: make(chan struct{})}
+	e.promises[id] = p
+	e.mu.Unlock()
+
+	defer func() {
+		if v := recover(); v != nil {
+			p.err = &panicError{v, debug.Stack()}
+		}
+		if p.err != nil {
+			// Nothing is left behind: the next to ask tries again.
+			p.status = graph.Failed
+			e.mu.Lock()
+			delete(e.promises, id)
+			e.mu.Unlock()
+		}
+		close(p.done)
+		e.report(p, false)
+	}()
+	if t.Kind().Leaf {
+		p.leaf, p.err = e.c.World.read(t)
+		if p.err == nil {
+			p.digest, p.value, p.hasValue, p.status = p.leaf.digest, p.leaf.value, true, graph.Read
+		}
+		return p
+	}
+	if !e.c.Fresh && e.recall(p) {
+		p.status = graph.Hit
+		if e.c.VerifyHits {
+			e.verifyHit(p)
+		}
+		return p
+	}
+	e.compute(p)
+	return p
+}
+
+func (e *Evaluator) report(p *promise, mismatch bool) {
+	switch {
+	case mismatch:
+		e.mismatches.Add(1)
+	case p.status == graph.Hit:
+		e.hits.Add(1)
+	case p.status == graph.Computed:
+		e.computed.Add(1)
+	case p.status == graph.Read:
+		e.leaves.Add(1)
+	}
+	if e.c.Observe != nil {
+		e.c.Observe(Event{Task: p.task, ID: p.id, Status: p.status, Value: p.digest, Trace: p.trace, Mismatch: mismatch})
+	}
+}
+
+// recall looks for a recorded trace that still holds, newest first.
+func (e *Evaluator) recall(p *promise) bool {
+	for _, b := range e.c.Store.Actions(p.id) {
+		t, err := graph.DecodeTrace(b, func(name string) *graph.Kind { return e.kinds[name] })
+		if err != nil {
+			continue
+		}
+		if e.holds(p.task, t) {
+			p.trace, p.digest = t, t.Value
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether everything a trace read still has the same digest. The
+// groups are tried in recorded order, and nothing after the first mismatch is
+// asked for: what a computation would not have read may no longer exist. An
+// equal digest of a recomputed dependency is the early cutoff.
+func (e *Evaluator) holds(t graph.Task, tr *graph.Trace) bool {
+	for _, g := range tr.Groups {
+		tasks := make([]graph.Task, len(g))
+		for i, d := range g {
+			t.Kind().CheckOrder(t, d.Task)
+			tasks[i] = d.Task
+		}
+		for i, p := range e.resolveAll(tasks) {
+			// A dependency that fails or cannot be rebuilt only means that the node is
+			// computed; if it is still needed, that finds the failure again.
+			if p.err != nil || p.digest != g[i].Value {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// resolveAll resolves a parallel group, in order.
+func (e *Evaluator) resolveAll(tasks []graph.Task) []*promise {
+	ps := make([]*promise, len(tasks))
+	workers := min(len(tasks), 2*runtime.GOMAXPROCS(0))
+	if workers <= 1 {
+		for i, t := range tasks {
+			ps[i] = e.resolve(t)
+		}
+		return ps
+	}
+	var next atomic.Int64
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(tasks) {
+				return
+			}
+			ps[i] = e.resolve(tasks[i])
+		}
+	}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	return ps
+}
+
+// recorder is the Reader that a computation sees.
+type recorder struct {
+	e      *Evaluator
+	task   graph.Task
+	groups [][]graph.Dependency
+}
+
+func (r *recorder) Read(group []graph.Task) ([]any, error) {
+	k := r.task.Kind()
+	for _, t := range group {
+		k.CheckOrder(r.task, t)
+	}
+	deps := make([]graph.Dependency, len(group))
+	values := make([]any, len(group))
+	for i, p := range r.e.resolveAll(group) {
+		v, err := r.e.valueOf(p, group[i])
+		if err != nil {
+			return nil, err
+		}
+		deps[i] = graph.Dependency{Task: group[i], Value: p.digest}
+		values[i] = v
+	}
+	r.groups = append(r.groups, deps)
+	return values, nil
+}
+
+// compute runs a node's computation and records it.
+func (e *Evaluator) compute(p *promise) {
+	v, t, err := e.run(p.task)
+	if err != nil {
+		p.err = err
+		return
+	}
+	p.status, p.trace, p.digest = graph.Computed, t, t.Value
+	p.value, p.hasValue = v, true
+	e.c.Store.PutAction(p.id, graph.EncodeTrace(t))
+}
+
+// run computes a task's value and its trace, and hands the value to the store.
+func (e *Evaluator) run(task graph.Task) (any, *graph.Trace, error) {
+	r := &recorder{e: e, task: task}
+	k := task.Kind()
+	v, err := k.Compute(task, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := k.EncodeValue(v)
+	t := &graph.Trace{Groups: r.groups, Value: cas.Sum(b)}
+	if len(b) <= graph.InlineBytes {
+		t.Inline, t.HasInline = b, true
+	} else {
+		e.c.Store.PutValue(t.Value, b)
+	}
+	return v, t, nil
+}
+
+// errNotAFunction is raised when a node computed twice from equal inputs gives
+// two values: its kind reads something it did not ask for.
+var errNotAFunction = errors.New("computed twice from equal inputs and got two values")
+
+// valueOf returns a resolved task's value. The value of a hit may have been
+// evicted or damaged; then it is computed after all, and must come out the same.
+// The computation starts from the asker's t, which may carry what p's task,
+// rebuilt from a trace, does not.
+func (e *Evaluator) valueOf(p *promise, t graph.Task) (any, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	p.valueMu.Lock()
+	defer p.valueMu.Unlock()
+	if p.hasValue {
+		return p.value, nil
+	}
+	k := p.task.Kind()
+	b := p.trace.Inline
+	ok := p.trace.HasInline && cas.Sum(b) == p.trace.Value
+	if !ok {
+		var err error
+		b, err = e.c.Store.Value(p.trace.Value)
+		ok = err == nil
+	}
+	if ok {
+		if v, err := k.DecodeValue(b); err == nil {
+			p.value, p.hasValue = v, true
+			return v, nil
+		}
+	}
+	v, tr, err := e.run(t)
+	if err != nil {
+		return nil, err
+	}
+	e.computed.Add(1)
+	if tr.Value != p.trace.Value {
+		return nil, fmt.Errorf("%s: %w", k.Name, errNotAFunction)
+	}
+	p.value, p.hasValue = v, true
+	return v, nil
+}
+
+// verifyHit recomputes a hit and compares (--verify-cache).
+func (e *Evaluator) verifyHit(p *promise) {
+	v, t, err := e.run(p.task)
+	if err != nil {
+		p.err = err
+		return
+	}
+	if t.Value != p.digest {
+		e.report(p, true)
+		p.digest, p.trace, p.status = t.Value, t, graph.Computed
+		e.c.Store.PutAction(p.id, graph.EncodeTrace(t))
+	}
+	p.value, p.hasValue = v, true
+}
+
+// Provenance returns the graph that an evaluated task rests on, dependencies
+// first, the task last. It is nil for a task that was not evaluated.
+func (e *Evaluator) Provenance(t graph.Task) graph.Provenance {
+	var prov graph.Provenance
+	index := map[cas.Key]int{}
+	var visit func(t graph.Task) (int, bool)
+	visit = func(t graph.Task) (int, bool) {
+		id := graph.ID(t)
+		if i, ok := index[id]; ok {
+			return i, true
+		}
+		e.mu.Lock()
+		p := e.promises[id]
+		e.mu.Unlock()
+		if p == nil {
+			return 0, false
+		}
+		<-p.done
+		s := graph.Step{Task: p.task, Value: p.digest, Status: p.status}
+		if p.trace != nil {
+			for _, g := range p.trace.Groups {
+				for _, d := range g {
+					i, ok := visit(d.Task)
+					if !ok {
+						return 0, false
+					}
+					s.Needs = append(s.Needs, i)
+				}
+			}
+		}
+		index[id] = len(prov)
+		prov = append(prov, s)
+		return len(prov) - 1, true
+	}
+	if _, ok := visit(t); !ok {
+		return nil
+	}
+	return prov
+}

@@ -1,0 +1,445 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/graph"
+)
+
+// WorldError is a failure of the file system, as opposed to something wrong with
+// the inputs: no permission, too many open files, an input that keeps changing
+// while it is read. It ends one evaluation and is never recorded.
+type WorldError struct {
+	Op   string // "read", "list", …
+	Path string // relative to the root
+	Err  error
+}
+
+// Error returns "op path: reason".
+func (e *WorldError) Error() string { return e.Op + " " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the system's error.
+func (e *WorldError) Unwrap() error { return e.Err }
+
+// errUnsettled is what a file gets that changed during every attempt to read it.
+var errUnsettled = errors.New("the file keeps changing while it is read")
+
+// Counters count the reader's own work: what gates in CI compare, because a
+// count does not depend on how busy the machine is.
+type Counters struct {
+	Lstats      atomic.Int64
+	FilesRead   atomic.Int64
+	BytesHashed atomic.Int64
+	DirsRead    atomic.Int64
+	LinksRead   atomic.Int64
+}
+
+// World reads leaves below one root. It is safe for concurrent use.
+type World struct {
+	root  string // absolute, as the user named it
+	now   func() time.Time
+	Count Counters
+
+	mu    sync.Mutex
+	local map[uint64]bool // guarded by mu: device -> time stamps can be believed
+	real  string          // guarded by mu: root with links resolved, "" until needed
+	// sighted holds the scans of this request; guarded by mu. One scan serves the
+	// search for a slot, the slot's check and the evaluation.
+	sighted map[string][]graph.Sighting
+}
+
+// NewWorld returns a reader for the tree at root, an absolute path.
+func NewWorld(root string, now func() time.Time) *World {
+	return &World{root: root, now: now, local: map[uint64]bool{}, sighted: map[string][]graph.Sighting{}}
+}
+
+// abs returns the absolute path of a root-relative one, which may climb.
+func (w *World) abs(rel string) string {
+	switch {
+	case rel == ".":
+		return w.root
+	case strings.HasPrefix(rel, "../"):
+		return filepath.Join(w.root, filepath.FromSlash(rel))
+	case w.root == string(filepath.Separator):
+		return w.root + filepath.FromSlash(rel)
+	}
+	// Join would clean a path that is clean already, which costs an allocation for
+	// each of the leaves of a warm map.
+	return w.root + string(filepath.Separator) + filepath.FromSlash(rel)
+}
+
+func (w *World) lstat(path string) (stat, error) {
+	w.Count.Lstats.Add(1)
+	return lstat(path)
+}
+
+// localDevice reports whether the time stamps on s's device can be believed; path
+// is any path on it.
+func (w *World) localDevice(s *stat, path string) bool {
+	if !s.reliable {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ok, known := w.local[s.device]
+	if !known {
+		ok = localFileSystem(path)
+		w.local[s.device] = ok
+	}
+	return ok
+}
+
+// reading is one leaf as it was read.
+type reading struct {
+	value any
+	// encoded is the value's canonical encoding; digest is its digest.
+	encoded []byte
+	digest  cas.Digest
+	// print is the lstat that vouches for the value, of the path that statPath
+	// names; trusted says whether an equal one later proves that nothing changed.
+	print   Fingerprint
+	trusted bool
+}
+
+// statPath returns the root-relative path whose fingerprint covers a leaf's
+// value. For names in a directory it is the directory: entries cannot appear,
+// vanish or change type without changing its times.
+func statPath(t graph.Task) (rel string, ok bool) {
+	switch l := t.(type) {
+	case graph.File:
+		return l.Path, true
+	case graph.SymLink:
+		return l.Path, true
+	case graph.Probe:
+		return l.Dir, true
+	case graph.List:
+		return l.Dir, true
+	}
+	return "", false
+}
+
+// attempts is how often a read is repeated when what it reads changes meanwhile.
+const attempts = 5
+
+// read reads one leaf. Stat before, read, stat after; unequal means again.
+func (w *World) read(t graph.Task) (*reading, error) {
+	var r *reading
+	var err error
+	switch l := t.(type) {
+	case graph.File:
+		r, err = w.readFile(l)
+	case graph.Probe:
+		r, err = w.readProbe(l)
+	case graph.List:
+		r, err = w.readList(l)
+	case graph.SymLink:
+		r, err = w.readLink(l)
+	case graph.Above:
+		r, err = w.readAbove(l)
+	default:
+		panic(fmt.Sprintf("eval.World.read: %T is not a leaf", t))
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.encoded = t.Kind().EncodeValue(r.value)
+	r.digest = cas.Sum(r.encoded)
+	return r, nil
+}
+
+func (w *World) readFile(l graph.File) (*reading, error) {
+	path := w.abs(l.Path)
+	for range attempts {
+		start := w.now()
+		s, err := w.lstat(path)
+		if err != nil {
+			return nil, &WorldError{"read", l.Path, err}
+		}
+		if s.Type != graph.Regular {
+			return settledByType(s, graph.FileState{Type: s.Type}), nil
+		}
+		if s.Size > graph.MaxFileBytes {
+			return &reading{value: graph.FileState{Type: graph.TooLarge, Size: s.Size}, print: s.Fingerprint,
+				trusted: s.settled(start) && w.localDevice(&s, path)}, nil
+		}
+		w.Count.FilesRead.Add(1)
+		b, before, after, err := readRegular(path, graph.MaxFileBytes)
+		if absentError(err) || linkError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, &WorldError{"read", l.Path, err}
+		}
+		again, err := w.lstat(path)
+		if err != nil {
+			return nil, &WorldError{"read", l.Path, err}
+		}
+		if s.Fingerprint != before.Fingerprint || before.Fingerprint != after.Fingerprint || after.Fingerprint != again.Fingerprint || int64(len(b)) != s.Size {
+			continue
+		}
+		w.Count.BytesHashed.Add(int64(len(b)))
+		return &reading{
+			value: graph.FileState{Type: graph.Regular, Size: s.Size, Digest: cas.Sum(b), Bytes: b},
+			print: s.Fingerprint, trusted: s.settled(start) && w.localDevice(&s, path),
+		}, nil
+	}
+	return nil, &WorldError{"read", l.Path, errUnsettled}
+}
+
+// settledByType returns the reading of something whose type is all there is to
+// know: lstat itself is the read, so an equal lstat is always proof.
+func settledByType(s stat, v any) *reading {
+	return &reading{value: v, print: s.Fingerprint, trusted: true}
+}
+
+func (w *World) readProbe(l graph.Probe) (*reading, error) {
+	dir := w.abs(l.Dir)
+	names := strings.Split(l.Names, "/")
+	var last *reading
+	for range attempts {
+		start := w.now()
+		s, err := w.lstat(dir)
+		if err != nil {
+			return nil, &WorldError{"look into", l.Dir, err}
+		}
+		state := graph.ProbeState{Dir: s.Type, Types: make([]graph.FileType, len(names))}
+		if s.Type != graph.Directory {
+			return settledByType(s, state), nil
+		}
+		for i, n := range names {
+			e, err := w.lstat(dir + string(filepath.Separator) + n)
+			if err != nil {
+				return nil, &WorldError{"look at", join(l.Dir, n), err}
+			}
+			state.Types[i] = e.Type
+		}
+		again, err := w.lstat(dir)
+		if err != nil {
+			return nil, &WorldError{"look into", l.Dir, err}
+		}
+		last = &reading{value: state, print: s.Fingerprint}
+		if s.Fingerprint == again.Fingerprint {
+			last.trusted = s.settled(start) && w.localDevice(&s, dir)
+			return last, nil
+		}
+	}
+	// A directory that a build writes to all the time never holds still. Each name
+	// was looked at truly, so the answer stands, untrusted.
+	return last, nil
+}
+
+func (w *World) readList(l graph.List) (*reading, error) {
+	dir := w.abs(l.Dir)
+	var last *reading
+	for range attempts {
+		start := w.now()
+		s, err := w.lstat(dir)
+		if err != nil {
+			return nil, &WorldError{"list", l.Dir, err}
+		}
+		state := graph.ListState{Type: s.Type}
+		if s.Type != graph.Directory {
+			return settledByType(s, state), nil
+		}
+		w.Count.DirsRead.Add(1)
+		f, err := os.Open(dir)
+		if absentError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, &WorldError{"list", l.Dir, err}
+		}
+		entries, err := f.ReadDir(-1)
+		f.Close()
+		if err != nil {
+			return nil, &WorldError{"list", l.Dir, err}
+		}
+		for _, e := range entries {
+			keep := e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".")
+			if l.Filter == graph.Directories {
+				keep = e.IsDir()
+			}
+			if keep {
+				state.Names = append(state.Names, e.Name())
+			}
+		}
+		slices.Sort(state.Names)
+		again, err := w.lstat(dir)
+		if err != nil {
+			return nil, &WorldError{"list", l.Dir, err}
+		}
+		last = &reading{value: state, print: s.Fingerprint}
+		if s.Fingerprint == again.Fingerprint {
+			last.trusted = s.settled(start) && w.localDevice(&s, dir)
+			return last, nil
+		}
+	}
+	if last == nil {
+		return nil, &WorldError{"list", l.Dir, errUnsettled}
+	}
+	return last, nil
+}
+
+func (w *World) readLink(l graph.SymLink) (*reading, error) {
+	path := w.abs(l.Path)
+	for range attempts {
+		start := w.now()
+		s, err := w.lstat(path)
+		if err != nil {
+			return nil, &WorldError{"read the link", l.Path, err}
+		}
+		if s.Type != graph.Link {
+			return settledByType(s, graph.LinkState{Type: s.Type}), nil
+		}
+		w.Count.LinksRead.Add(1)
+		target, err := os.Readlink(path)
+		if err != nil {
+			if absentError(err) || notLinkError(err) {
+				continue
+			}
+			return nil, &WorldError{"read the link", l.Path, err}
+		}
+		again, err := w.lstat(path)
+		if err != nil {
+			return nil, &WorldError{"read the link", l.Path, err}
+		}
+		if s.Fingerprint != again.Fingerprint {
+			continue
+		}
+		state := graph.LinkState{Type: graph.Link, Target: filepath.ToSlash(target)}
+		trusted := s.settled(start) && w.localDevice(&s, path)
+		if filepath.IsAbs(target) {
+			// Where an absolute target lies relative to the root changes when the root is
+			// moved, and nothing about the link does.
+			state.Target, state.Inside, trusted = "/", w.inside(target), false
+		}
+		return &reading{value: state, print: s.Fingerprint, trusted: trusted}, nil
+	}
+	return nil, &WorldError{"read the link", l.Path, errUnsettled}
+}
+
+// inside returns an absolute path relative to the root, or "" when it lies
+// elsewhere. The root may be spelled as the user did or with its links resolved.
+func (w *World) inside(abs string) string {
+	w.mu.Lock()
+	if w.real == "" {
+		if w.real, _ = filepath.EvalSymlinks(w.root); w.real == "" {
+			w.real = w.root
+		}
+	}
+	roots := [2]string{w.root, w.real}
+	w.mu.Unlock()
+	for _, root := range roots {
+		if rel, err := filepath.Rel(root, filepath.Clean(abs)); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return ""
+}
+
+func (w *World) readAbove(l graph.Above) (*reading, error) {
+	s, err := w.Sightings(l.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &reading{value: graph.AboveState{Sightings: s}}, nil
+}
+
+// Sightings looks for anchors at a root-relative path and at every ancestor of
+// it up to the file system's root: each ".mwp", nearest first, or, where there
+// is none, the nearest ".git" (D-03, D-04). The path itself is taken as a
+// directory; when it is a file nothing is found in it. One lstat per level, once
+// in a World's life.
+func (w *World) Sightings(rel string) ([]graph.Sighting, error) {
+	w.mu.Lock()
+	found, ok := w.sighted[rel]
+	w.mu.Unlock()
+	if ok {
+		return found, nil
+	}
+	found, err := w.look(rel, ".mwp", true)
+	if err == nil && len(found) == 0 {
+		found, err = w.look(rel, ".git", false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	w.sighted[rel] = found
+	w.mu.Unlock()
+	return found, nil
+}
+
+func (w *World) look(rel, name string, all bool) ([]graph.Sighting, error) {
+	var found []graph.Sighting
+	depth := 0
+	if rel != "." {
+		depth = strings.Count(rel, "/") + 1
+	}
+	for up, dir := 0, w.abs(rel); ; up++ {
+		path := filepath.Join(dir, name)
+		s, err := w.lstat(path)
+		if err != nil {
+			return nil, &WorldError{"look for", filepath.ToSlash(path), err}
+		}
+		if s.Type != graph.Absent {
+			f := graph.Sighting{Up: up, Name: name, Type: s.Type}
+			if up > depth {
+				if below, err := filepath.Rel(dir, w.root); err == nil {
+					f.Below = filepath.ToSlash(below)
+				}
+			}
+			if found = append(found, f); !all {
+				return found, nil
+			}
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return found, nil
+		}
+		dir = parent
+	}
+}
+
+// At returns a World for another root on the same request: what was seen above
+// the path is seen again without looking.
+func (w *World) At(root, rel string, sightings []graph.Sighting) *World {
+	next := NewWorld(root, w.now)
+	depth := 0
+	if rel != "." {
+		depth = strings.Count(rel, "/") + 1
+	}
+	moved := make([]graph.Sighting, len(sightings))
+	for i, s := range sightings {
+		s.Below = ""
+		if s.Up > depth {
+			dir := root
+			for range s.Up - depth {
+				dir = filepath.Dir(dir)
+			}
+			if below, err := filepath.Rel(dir, root); err == nil {
+				s.Below = filepath.ToSlash(below)
+			}
+		}
+		moved[i] = s
+	}
+	next.sighted[rel] = moved
+	return next
+}
+
+// join returns the root-relative path of a name in a root-relative directory.
+func join(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return dir + "/" + name
+}

@@ -1,0 +1,236 @@
+package mwp
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval"
+	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// Request is one question for a map.
+type Request struct {
+	// Target is a path, absolute or relative to Options.Dir; "" asks for the
+	// orientation map of the workspace around Options.Dir (D-11).
+	Target string
+	// Format is how the map is written.
+	Format nodes.Format
+	// NoRoot leaves the absolute root out of a JSON map, for comparing (D-49).
+	NoRoot bool
+	// Window, when Set, replaces every declared window (D-15).
+	Window nodes.OptionalInt
+	// Overrides replace configured budgets and the token counter (D-70).
+	Overrides nodes.Overrides
+	// Annotate, ASCII, NotLoaded and Color select details of text formats.
+	Annotate, ASCII, NotLoaded, Color bool
+}
+
+// Result is the answer to a Request.
+type Result struct {
+	// Text is the map as asked for, complete.
+	Text []byte
+	// Notices are the findings worth a line on stderr.
+	Notices []ir.Diagnostic
+	// Findings counts error-severity findings in the map; ReadOnly repeats its flag;
+	// Strict is set when the configuration asks to fail on either (D-38).
+	Findings         int
+	ReadOnly, Strict bool
+	// Root is the absolute workspace root; Target is relative to it, "" for an
+	// orientation map.
+	Root, Target string
+	// Served is set when the answer came from its slot.
+	Served bool
+	// Stats counts what was evaluated; all zero when Served.
+	Stats eval.Stats
+	// World counts the file system calls behind the answer.
+	World *eval.Counters
+
+	record func() error
+}
+
+// Record writes what the next call will be served from. It is separate from Map
+// so that a caller can print first: encoding takes longer than answering. An
+// error means that nothing was kept; the answer is as good without.
+func (r *Result) Record() error {
+	if r.record == nil {
+		return nil
+	}
+	record := r.record
+	r.record = nil
+	return record()
+}
+
+var slotKeys = cas.Derive("mwp slot v1")
+
+// slotKey identifies a rendered map within one workspace: BLAKE3, derived for
+// "mwp slot v1", over the versions of all kinds and the node's parameters, which
+// are the target and every option (architecture section 4). The anchors above
+// are leaves of the slot, with levels and content, so a changed one is a miss.
+func slotKey(n nodes.Rendered) cas.Key {
+	var e cas.Encoder
+	for _, k := range nodes.Kinds() {
+		e.String(k.Name)
+		e.Uint(uint64(k.Version))
+	}
+	e.Bytes(n.Kind().EncodeParams(n))
+	return slotKeys.Key(e.Encoded())
+}
+
+// node returns the node that answers a request from one candidate root.
+func (q *Request) node(c candidate, from string) nodes.Rendered {
+	orientation := q.Target == "" || c.target == "."
+	n := nodes.Rendered{Format: q.Format, Annotate: q.Annotate, ASCII: q.ASCII, NotLoaded: q.NotLoaded, Color: q.Color}
+	n.Overrides = q.Overrides
+	n.Layers = nodes.Layers{Target: c.target, Explicit: c.explicit, Orientation: orientation, Window: q.Window}
+	n.From = c.target
+	if orientation {
+		n.Target, n.From = ".", from
+	}
+	return n
+}
+
+// Map answers a request. The error is a *Refusal, *EnvironmentError or
+// *UsageError, or the context's.
+func (w *Workspace) Map(ctx context.Context, q Request) (*Result, error) {
+	target := q.Target
+	if target == "" {
+		target = w.o.Dir
+	}
+	p, err := w.find(target)
+	if err != nil {
+		return nil, err
+	}
+	if !w.o.Fresh && !w.o.VerifyCache {
+		if r := w.serve(p, &q); r != nil {
+			return r, r.refusal()
+		}
+	}
+	const tries = 3
+	for i := 1; ; i++ {
+		r, err := w.compute(ctx, p, &q)
+		if !errors.Is(err, nodes.ErrMoved) || i == tries {
+			return r, err
+		}
+		if p, err = w.find(target); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fromOf returns the nearest anchor's directory as seen from a candidate.
+func fromOf(p *place, c candidate) string {
+	if from, ok := below(c.dir, p.candidates[0].dir); ok {
+		return from
+	}
+	return "."
+}
+
+// serve looks for a slot whose every leaf is as it was, nearest anchor first.
+func (w *Workspace) serve(p *place, q *Request) *Result {
+	for _, c := range p.candidates {
+		area := w.area(c)
+		if area == nil {
+			continue
+		}
+		n := q.node(c, fromOf(p, c))
+		key := slotKey(n)
+		b, err := area.Slots().Read(key)
+		if err != nil {
+			continue
+		}
+		slot, err := eval.DecodeSlot(b)
+		if err != nil {
+			continue
+		}
+		world := p.scout.At(c.dir, c.target, p.sightings)
+		ok, changed := world.Check(slot, kindByName)
+		if !ok {
+			continue
+		}
+		v, err := cas.DecodeValue(slot.Meta, nodes.CodeRenderedMeta)
+		if err != nil {
+			continue
+		}
+		v.Text = slot.Result
+		r := newResult(&v, q, n, c.dir)
+		r.Served, r.World = true, &world.Count
+		if changed {
+			r.record = func() error { return area.Slots().Write(key, eval.EncodeSlot(slot)) }
+		}
+		return r
+	}
+	return nil
+}
+
+// refusal returns the error of a result that is none.
+func (r *Result) refusal() error {
+	if r.Text != nil {
+		return nil
+	}
+	err := error(&Refusal{Diagnostics: r.Notices})
+	r.Record()
+	return err
+}
+
+func (w *Workspace) compute(ctx context.Context, p *place, q *Request) (*Result, error) {
+	s, a, err := w.locate(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	n := q.node(s.candidate, fromOf(p, s.candidate))
+	x, err := s.ev.Eval(ctx, n)
+	if err != nil {
+		return nil, worldError(err)
+	}
+	v := x.(nodes.RenderedValue)
+	r := newResult(&v, q, n, s.dir)
+	r.Stats, r.World = s.ev.Stats(), &s.world.Count
+	s.maxCache = s.cacheLimit(ctx, a)
+	r.record = func() error { return w.record(s, n, &v) }
+	return r, r.refusal()
+}
+
+// record writes the slot and the store, and lets the cache be trimmed when that
+// is due.
+func (w *Workspace) record(s *session, n nodes.Rendered, v *nodes.RenderedValue) error {
+	if s.area == nil {
+		return nil
+	}
+	slot, ok := s.ev.NewSlot(n, v.Text, cas.EncodeValue(v, nodes.CodeRenderedMeta), w.o.Now())
+	if ok {
+		if err := s.area.Slots().Write(slotKey(n), eval.EncodeSlot(slot)); err != nil {
+			return err
+		}
+	}
+	if err := s.store.Flush(); err != nil {
+		return err
+	}
+	_, _, err := s.area.TrimIfDue(cas.TrimOptions{MaxSize: s.maxCache})
+	return err
+}
+
+func newResult(v *nodes.RenderedValue, q *Request, n nodes.Rendered, root string) *Result {
+	r := &Result{
+		Text: v.Text, Notices: v.Notices, Findings: v.Findings, ReadOnly: v.ReadOnly, Strict: v.PolicyError,
+		Root: root,
+	}
+	if !n.Orientation {
+		r.Target = n.Target
+	}
+	if v.Refused {
+		r.Text = nil
+		return r
+	}
+	if v.RootAt > 0 && !q.NoRoot {
+		text := make([]byte, 0, len(v.Text)+len(root)+32)
+		text = append(text, v.Text[:v.RootAt]...)
+		text = append(text, `  "root": `...)
+		text = ir.AppendString(text, filepath.ToSlash(root))
+		text = append(text, ",\n"...)
+		r.Text = append(text, v.Text[v.RootAt:]...)
+	}
+	return r
+}

@@ -1,0 +1,236 @@
+package nodes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/graph"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// Budget weighs the included candidates against the caps (D-38, D-40). It
+// changes with their sizes in tokens, their headers, and the caps.
+type Budget struct {
+	Layers
+	Overrides
+}
+
+// Overrides are the command line's values for one run; they beat every
+// configuration (R-120).
+type Overrides struct {
+	Caps [ir.LayerCount]CapOverride
+	// Counter is a token counter's name, "" for the configured one.
+	Counter string
+}
+
+// CapOverride replaces one layer's cap when Set.
+type CapOverride struct {
+	Set bool
+	Cap Cap
+}
+
+func (o *Overrides) code(c *cas.Coder) {
+	for i := range o.Caps {
+		c.Bool(&o.Caps[i].Set)
+		if o.Caps[i].Set {
+			o.Caps[i].Cap.code(c)
+		}
+	}
+	c.String(&o.Counter)
+}
+
+// BudgetValue is the weighing's result, by candidate in the order of Layers.
+type BudgetValue struct {
+	Counter string
+	Caps    [ir.LayerCount]Cap
+	Policy  string
+	// Tokens and Files are each candidate's size and file digest, zero for those
+	// that were out before.
+	Tokens []int
+	Files  []cas.Digest
+	// Dropped is true for candidates left out under policy "drop".
+	Dropped []bool
+	Overrun []ir.Diagnostic
+}
+
+var budgetKind = graph.Define(graph.Definition[BudgetValue, Budget]{
+	Name: "budget", Version: 1, Order: 60,
+	Params: func(c *cas.Coder, n *Budget) {
+		codeLayers(c, &n.Layers)
+		n.Overrides.code(c)
+	},
+	Value: func(c *cas.Coder, v *BudgetValue) {
+		c.String(&v.Counter)
+		for i := range v.Caps {
+			v.Caps[i].code(c)
+		}
+		c.String(&v.Policy)
+		cas.Slice(c, &v.Tokens, (*cas.Coder).Int)
+		cas.Slice(c, &v.Files, (*cas.Coder).Digest)
+		cas.Slice(c, &v.Dropped, (*cas.Coder).Bool)
+		cas.Slice(c, &v.Overrun, codeDiagnostic)
+	},
+})
+
+// Kind returns the kind "budget".
+func (Budget) Kind() *graph.Kind { return budgetKind }
+
+// Compute counts, compares and applies the policy.
+func (n Budget) Compute(r graph.Reader) (v BudgetValue, err error) {
+	s, err := graph.Need(r, Settings{Target: n.Target, Explicit: n.Explicit})
+	if err != nil {
+		return v, err
+	}
+	l, err := graph.Need(r, n.Layers)
+	if err != nil {
+		return v, err
+	}
+	v.Counter, v.Caps, v.Policy = cmp.Or(n.Counter, s.Counter), s.Caps, s.Policy
+	for i, o := range n.Caps {
+		if o.Set {
+			v.Caps[i] = o.Cap
+		}
+	}
+	if v.Tokens, v.Files, err = measureAll(r, l.Candidates, v.Counter); err != nil {
+		return v, err
+	}
+	v.Dropped = make([]bool, len(l.Candidates))
+	v.fileCaps(l.Candidates)
+	for layer := range ir.LayerCount {
+		v.layerCap(l.Candidates, layer)
+	}
+	ir.SortDiagnostics(v.Overrun)
+	return v, nil
+}
+
+// measureAll returns the size of every included candidate.
+func measureAll(r graph.Reader, ks []Candidate, counter string) ([]int, []cas.Digest, error) {
+	sizes, files := make([]int, len(ks)), make([]cas.Digest, len(ks))
+	var group []graph.Task
+	var at []int
+	for i, k := range ks {
+		if k.Status != ir.Included {
+			continue
+		}
+		at = append(at, i)
+		if k.Anchor {
+			group = append(group, countTokens(counter, []byte(k.Text)))
+		} else {
+			group = append(group, Measure{Real: k.Real, Syntax: k.Syntax, Counter: counter})
+		}
+	}
+	if len(group) == 0 {
+		return sizes, files, nil
+	}
+	values, err := r.Read(group)
+	if err != nil {
+		return nil, nil, err
+	}
+	for j, x := range values {
+		switch x := x.(type) {
+		case int:
+			sizes[at[j]] = x
+		case MeasureValue:
+			sizes[at[j]], files[at[j]] = x.Tokens, x.File
+		}
+	}
+	return sizes, files, nil
+}
+
+// fileCaps applies max_tokens, which counts only where it is below the layer's
+// cap (D-40).
+func (v *BudgetValue) fileCaps(ks []Candidate) {
+	for i, k := range ks {
+		limit := k.MaxTokens
+		if k.Status != ir.Included || !limit.Set || v.Tokens[i] <= limit.Value {
+			continue
+		}
+		if layer := v.Caps[k.Layer]; layer.Limited && limit.Value >= layer.Tokens {
+			continue
+		}
+		d := ir.Diagnostic{
+			Code: ir.MaxTokensOverrun, Severity: ir.SeverityError, Source: k.Source,
+			Message: fmt.Sprintf("%d tokens, %d over the file's own max_tokens of %d%s", v.Tokens[i], v.Tokens[i]-limit.Value, limit.Value, ownedBy(k)),
+			Hint:    "shorten the file, split it, or raise max_tokens",
+		}
+		if v.Policy == PolicyDrop && k.Layer != 0 {
+			v.Dropped[i] = true
+			d.Severity = ir.SeverityWarning
+			d.Message += "; the file was left out"
+		}
+		v.Overrun = append(v.Overrun, d)
+	}
+}
+
+// layerCap compares one layer's sum with its cap and, under policy "drop",
+// leaves out whole entries, lowest priority first and among equals the deepest,
+// until the layer fits. L0 is never dropped.
+func (v *BudgetValue) layerCap(ks []Candidate, layer int) {
+	limit := v.Caps[layer]
+	var in []int
+	total := 0
+	for i, k := range ks {
+		if k.Status == ir.Included && k.Layer == layer && !v.Dropped[i] {
+			in = append(in, i)
+			total += v.Tokens[i]
+		}
+	}
+	if !limit.Limited || total <= limit.Tokens {
+		return
+	}
+	d := ir.Diagnostic{
+		Code: ir.BudgetOverrun, Severity: ir.SeverityError,
+		Message: fmt.Sprintf("%s holds %d tokens, %d over its cap of %d: %s", ir.LayerName(layer), total, total-limit.Tokens, limit.Tokens, v.bySize(ks, in)),
+		Hint:    fmt.Sprintf("shorten the largest, or raise the cap: `--budget l%d=%d`, or l%d under [budgets]", layer, total, layer),
+	}
+	if v.Policy == PolicyDrop && layer != 0 {
+		slices.SortStableFunc(in, func(a, b int) int {
+			return cmp.Or(cmp.Compare(ks[a].Priority, ks[b].Priority), cmp.Compare(ks[b].Depth, ks[a].Depth), ir.ComparePaths(ks[b].Source, ks[a].Source))
+		})
+		var out []string
+		for _, i := range in {
+			if total <= limit.Tokens {
+				break
+			}
+			v.Dropped[i] = true
+			total -= v.Tokens[i]
+			out = append(out, ks[i].Source)
+		}
+		d.Severity = ir.SeverityWarning
+		d.Message += "; left out: " + strings.Join(out, ", ")
+	}
+	v.Overrun = append(v.Overrun, d)
+}
+
+// listedEntries bounds how many entries an overrun message names.
+const listedEntries = 10
+
+// bySize lists entries with their sizes and owners, largest first.
+func (v *BudgetValue) bySize(ks []Candidate, in []int) string {
+	in = slices.Clone(in)
+	slices.SortStableFunc(in, func(a, b int) int {
+		return cmp.Or(cmp.Compare(v.Tokens[b], v.Tokens[a]), ir.ComparePaths(ks[a].Source, ks[b].Source))
+	})
+	var parts []string
+	for _, i := range in[:min(len(in), listedEntries)] {
+		parts = append(parts, fmt.Sprintf("%s (%d%s)", ks[i].Source, v.Tokens[i], ownedBy(ks[i])))
+	}
+	if more := len(in) - listedEntries; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ownedBy names who to ask about an entry (D-29).
+func ownedBy(k Candidate) string {
+	switch len(k.Owners) {
+	case 0:
+		return ""
+	case 1:
+		return ", owner: " + k.Owners[0]
+	}
+	return ", owners: " + strings.Join(k.Owners, ", ")
+}

@@ -1,0 +1,71 @@
+package nodes
+
+import (
+	"fmt"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/graph"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// Context is the header of one context file at its place. It changes when the
+// header does, or when the body becomes empty or stops being so; any other edit
+// of the body leaves its value equal, which is where an edit's way up is cut off.
+type Context struct {
+	// Path is where the cascade found the file, Real where it lies.
+	Path, Real string
+	Syntax     Syntax
+}
+
+// ContextValue is a header and what is wrong with it.
+type ContextValue struct {
+	Header   Header
+	Empty    bool
+	Problems []ir.Diagnostic
+}
+
+var contextKind = graph.Define(graph.Definition[ContextValue, Context]{
+	Name: "context", Version: 1, Order: 45,
+	Params: func(c *cas.Coder, n *Context) {
+		c.String(&n.Path)
+		c.String(&n.Real)
+		c.Uint8((*uint8)(&n.Syntax))
+	},
+	Value: func(c *cas.Coder, v *ContextValue) {
+		codeHeader(c, &v.Header)
+		c.Bool(&v.Empty)
+		cas.Slice(c, &v.Problems, codeDiagnostic)
+	},
+})
+
+// Kind returns the kind "context".
+func (Context) Kind() *graph.Kind { return contextKind }
+
+// Compute reads and parses the file.
+func (n Context) Compute(r graph.Reader) (v ContextValue, err error) {
+	f, err := graph.Need(r, graph.File{Path: n.Real})
+	if err != nil {
+		return v, err
+	}
+	if f.Type != graph.Regular {
+		d := ir.Diagnostic{Code: ir.ContextNotRegular, Severity: ir.SeverityError, Source: n.Path,
+			Message: fmt.Sprintf("expected a regular file, found a %s", f.Type.Noun())}
+		if f.Type == graph.TooLarge {
+			d.Code = ir.LimitExceeded
+			d.Message = fmt.Sprintf("the file has %d bytes, the limit for a context file is %d", f.Size, graph.MaxFileBytes)
+			d.Hint = "split it by concern, or move what is not context elsewhere"
+		}
+		v.Problems = []ir.Diagnostic{d}
+		return v, nil
+	}
+	p, err := graph.Need(r, Parsed{Syntax: n.Syntax, Digest: f.Digest, Text: &f.Bytes})
+	if err != nil {
+		return v, err
+	}
+	v.Header, v.Empty = p.Header, p.Empty
+	for _, d := range p.Problems {
+		d.Source = n.Path
+		v.Problems = append(v.Problems, d)
+	}
+	return v, nil
+}

@@ -1,0 +1,108 @@
+package nodes
+
+import (
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// The IR's canonical encoding. It lives here because nodes/ir imports the
+// standard library only.
+
+func codeIR(c *cas.Coder, m *ir.Map) {
+	c.String(&m.SchemaVersion)
+	c.String(&m.Kind)
+	cas.Optional(c, &m.Target, (*cas.Coder).String)
+	c.String(&m.Anchors.Workspace)
+	c.String(&m.Anchors.Project)
+	c.Bool(&m.ReadOnly)
+	for i := range ir.LayerCount {
+		cas.Slice(c, m.Layers.At(i), codeEntry)
+	}
+	cas.Slice(c, &m.Directories, codeDirectory)
+	cas.Slice(c, &m.SubApplications, codeSubApplication)
+	for _, l := range []*[]ir.Listed{&m.Intents, &m.Pipelines, &m.Notes} {
+		cas.Slice(c, l, codeListed)
+	}
+	for i := range ir.LayerCount {
+		cas.Optional(c, m.Budgets.At(i), (*cas.Coder).Int)
+		c.Int(m.Totals.At(i))
+	}
+	c.Int(&m.Totals.All)
+	c.Int(&m.Totals.RenderedTokens)
+	c.String(&m.TokenCounter)
+	cas.Slice(c, &m.Verifications, func(c *cas.Coder, v *ir.Verification) {
+		c.String(&v.Guard)
+		c.String(&v.Status)
+		cas.Optional(c, &v.ExitCode, (*cas.Coder).Int)
+		c.Int64(&v.DurationMS)
+		c.String(&v.RanAt)
+		c.String(&v.CacheUntil)
+		c.String(&v.Fingerprint)
+	})
+	cas.Slice(c, &m.Trace, codeTraceRecord)
+	cas.Slice(c, &m.Warnings, codeDiagnostic)
+	c.String(&m.IRHash)
+}
+
+func codeEntry(c *cas.Coder, e *ir.Entry) {
+	c.String(&e.ID)
+	c.String(&e.Source)
+	c.String(&e.Name)
+	c.Int(&e.Layer)
+	c.Int(&e.Priority)
+	c.Int(&e.Tokens)
+	c.String(&e.Scope)
+	c.Strings(&e.ImportsChain)
+	c.String(&e.BodyMarkdown)
+	cas.Optional(c, &e.GuardStatus, (*cas.Coder).String)
+	c.Strings(&e.Owners)
+	cas.Optional(c, &e.Origin, func(c *cas.Coder, o *ir.Origin) {
+		for _, s := range []*string{&o.Module, &o.Version, &o.URL, &o.Ref, &o.SHA} {
+			c.String(s)
+		}
+	})
+	cas.Slice(c, &e.Guards, func(c *cas.Coder, g *ir.Guard) {
+		c.String(&g.Name)
+		c.String(&g.Cmd)
+		c.String(&g.Status)
+	})
+}
+
+func codeTraceRecord(c *cas.Coder, t *ir.TraceRecord) {
+	c.String(&t.Source)
+	if c.Decoding() {
+		t.SourcePath = t.Source
+	}
+	cas.Optional(c, &t.Layer, (*cas.Coder).Int)
+	cas.Optional(c, &t.Priority, (*cas.Coder).Int)
+	c.String(&t.Reason)
+	c.String(&t.Rule)
+	c.Strings(&t.ImportsChain)
+	c.Int(&t.Tokens)
+	c.String(&t.Status)
+	cas.Optional(c, &t.ByteRange, func(c *cas.Coder, r *[2]int) {
+		c.Int(&r[0])
+		c.Int(&r[1])
+	})
+	c.String(&t.DeduplicatedBy)
+	c.String(&t.Declared)
+	c.String(&t.Digest)
+	c.Strings(&t.Owners)
+}
+
+func codeListed(c *cas.Coder, l *ir.Listed) {
+	c.String(&l.Path)
+	c.String(&l.Module)
+}
+
+func codeDirectory(c *cas.Coder, d *ir.Directory) {
+	for _, s := range []*string{&d.Name, &d.Path, &d.Role, &d.Reason} {
+		c.String(s)
+	}
+}
+
+func codeSubApplication(c *cas.Coder, a *ir.SubApplication) {
+	for _, s := range []*string{&a.Name, &a.Path, &a.Role, &a.Reason, &a.Excerpt} {
+		c.String(s)
+	}
+}

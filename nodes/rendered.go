@@ -1,0 +1,188 @@
+package nodes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/graph"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+	"github.com/model-workspace-protocol/mwp/render"
+)
+
+// Rendered is a map as text in one format: what is printed and what a slot
+// holds. It changes with the map.
+type Rendered struct {
+	Map
+	Format Format
+	// Annotate adds source comments, ASCII replaces glyphs, NotLoaded and Color
+	// apply to explanations.
+	Annotate, ASCII, NotLoaded, Color bool
+}
+
+// Format is how a map is written.
+type Format uint8
+
+// The formats. The model formats are listed by render.Models.
+const (
+	JSON Format = iota
+	MarkdownText
+	ClaudeText
+	GPT4Text
+	LlamaText
+	ExplainText
+	ExplainJSON
+)
+
+// model returns the model's name for a model format, else "".
+func (f Format) model() string {
+	switch f {
+	case ClaudeText:
+		return "claude"
+	case GPT4Text:
+		return "gpt-4"
+	case LlamaText:
+		return "llama"
+	}
+	return ""
+}
+
+// RenderedValue is a text with what the command line needs beside it.
+type RenderedValue struct {
+	Text []byte
+	// RootAt is where the line with the absolute root belongs in a JSON text, 0
+	// where there is none: the root is no part of the value (D-49).
+	RootAt int
+	// Refused is set when there is no map; Notices then hold the errors. Otherwise
+	// they are the findings of severity error that stderr repeats (D-38).
+	Refused bool
+	Notices []ir.Diagnostic
+	// Findings counts error-severity warnings, ReadOnly repeats the map's flag: both
+	// decide the exit status under --strict.
+	Findings int
+	ReadOnly bool
+	// PolicyError is set when [budgets] policy asks for --strict.
+	PolicyError bool
+}
+
+var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
+	Name: "rendered", Version: 1, Order: 80,
+	Params: func(c *cas.Coder, n *Rendered) {
+		codeMapParams(c, &n.Map)
+		c.Uint8((*uint8)(&n.Format))
+		c.Bool(&n.Annotate)
+		c.Bool(&n.ASCII)
+		c.Bool(&n.NotLoaded)
+		c.Bool(&n.Color)
+	},
+	Value: func(c *cas.Coder, v *RenderedValue) {
+		c.Bytes(&v.Text)
+		CodeRenderedMeta(c, v)
+	},
+})
+
+// CodeRenderedMeta codes everything of a RenderedValue but its text, for slots,
+// which keep the text apart.
+func CodeRenderedMeta(c *cas.Coder, v *RenderedValue) {
+	c.Int(&v.RootAt)
+	c.Bool(&v.Refused)
+	cas.Slice(c, &v.Notices, codeDiagnostic)
+	c.Int(&v.Findings)
+	c.Bool(&v.ReadOnly)
+	c.Bool(&v.PolicyError)
+}
+
+// Kind returns the kind "rendered".
+func (Rendered) Kind() *graph.Kind { return renderedKind }
+
+// Compute renders.
+func (n Rendered) Compute(r graph.Reader) (v RenderedValue, err error) {
+	m, err := graph.Need(r, n.Map)
+	if err != nil {
+		return v, err
+	}
+	if len(m.Refusal) > 0 {
+		v.Refused, v.Notices = true, m.Refusal
+		return v, nil
+	}
+	settings, err := graph.Need(r, Settings{Target: n.Target, Explicit: n.Explicit})
+	if err != nil {
+		return v, err
+	}
+	v.PolicyError = settings.Policy == PolicyError
+	v.ReadOnly = m.IR.ReadOnly
+	for _, w := range m.IR.Warnings {
+		if w.Severity == ir.SeverityError {
+			v.Findings++
+		}
+		if w.Severity != ir.SeverityNote {
+			v.Notices = append(v.Notices, w)
+		}
+	}
+	o := render.Options{Annotate: n.Annotate, ASCII: n.ASCII}
+	switch n.Format {
+	case JSON:
+		v.Text = ir.AppendJSON(nil, &m.IR, ir.FullForm)
+		v.RootAt = rootOffset(v.Text)
+	case MarkdownText:
+		v.Text = render.Markdown(&m.IR, o)
+	case ExplainText:
+		suggestions, err := n.suggestions(r, &m.IR)
+		if err != nil {
+			return v, err
+		}
+		v.Text = render.Explain(&m.IR, render.ExplainOptions{NotLoaded: n.NotLoaded, Color: n.Color, Suggestions: suggestions})
+	case ExplainJSON:
+		v.Text = ir.AppendTraceJSON(nil, &m.IR)
+	default:
+		v.Text, _ = render.Model(&m.IR, n.Format.model(), o)
+		v.Notices = append(v.Notices, render.Disagreements(&m.IR, n.Format.model())...)
+	}
+	return v, nil
+}
+
+// rootOffset returns where the "root" line of a JSON map belongs: after the line
+// of "target".
+func rootOffset(text []byte) int {
+	const key = "\n  \"target\": "
+	i := strings.Index(string(text), key)
+	if i < 0 {
+		panic("nodes.rootOffset: the map has no target line")
+	}
+	i += len(key)
+	return i + strings.IndexByte(string(text[i:]), '\n') + 1
+}
+
+// suggestions names stack modules that the topology hints at (D-78): for a
+// directory on the target's path, a tag that no import on the cascade mentions.
+func (n Rendered) suggestions(r graph.Reader, m *ir.Map) ([]string, error) {
+	anchor, err := graph.Need(r, Anchor{Target: n.Target, Explicit: n.Explicit})
+	if err != nil {
+		return nil, err
+	}
+	ws, _, err := configs(r, anchor)
+	if err != nil || ws == nil {
+		return nil, err
+	}
+	var out []string
+	for _, d := range ws.Config.Directories {
+		if !n.Orientation && !within(n.Target, d.Key) {
+			continue
+		}
+		for _, tag := range d.Stack {
+			if !mentioned(m, tag) {
+				out = append(out, fmt.Sprintf("%s declares the stack %q: a module named mwp-stack-%s would belong in %s", d.Key, tag, tag, join(d.Key, ".mwp-context.md")))
+			}
+		}
+	}
+	return out, nil
+}
+
+func mentioned(m *ir.Map, tag string) bool {
+	for _, t := range m.Trace {
+		if strings.HasPrefix(t.Rule, "import") && strings.Contains(t.Source, tag) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package render
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// appendName appends s with everything percent-encoded that could end the line
+// or hide in it: control characters, line separators, bidirectional and
+// zero-width characters, invalid UTF-8 (D-105, D-112). In a comment
+// also runs of hyphens and angle brackets, which could close it or the tag around
+// it, and '|', which separates its fields.
+//
+// A '%' is encoded where two hexadecimal digits follow, so that decoding each
+// "%XX" and nothing else gives the name back, and "100%.md" stays openable as
+// written.
+func appendName(dst []byte, s string, comment bool) []byte {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			part := s[i : i+size]
+			if r == utf8.RuneError && size == 1 || ir.EscapeControls(part) != part {
+				for j := range size {
+					dst = appendPercent(dst, part[j])
+				}
+			} else {
+				dst = append(dst, part...)
+			}
+			i += size
+			continue
+		}
+		switch {
+		case c < 0x20, c == 0x7f,
+			c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]),
+			comment && (c == '|' || c == '<' || c == '>'),
+			comment && c == '-' && (i > 0 && s[i-1] == '-' || i+1 < len(s) && s[i+1] == '-'):
+			dst = appendPercent(dst, c)
+		default:
+			dst = append(dst, c)
+		}
+		i++
+	}
+	return dst
+}
+
+func appendPercent(dst []byte, c byte) []byte {
+	const digits = "0123456789ABCDEF"
+	return append(dst, '%', digits[c>>4], digits[c&15])
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// command returns a guard's command or name as it may stand in a line: control
+// characters as \xNN, back-ticks with a backslash (D-60).
+func command(s string) string {
+	return strings.ReplaceAll(ir.EscapeControls(s), "`", "\\`")
+}
+
+var xmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
+
+// shellWord returns target as one argument of a command line that a reader may
+// paste. A name that no quoting shows faithfully on one line gives ok false.
+func shellWord(target string) (word string, ok bool) {
+	plain := true
+	for i := range len(target) {
+		switch c := target[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("_./@+=:,-", c) >= 0:
+		case strings.IndexByte("'`<>", c) >= 0:
+			return "", false
+		default:
+			plain = false
+		}
+	}
+	if target == "" || !utf8.ValidString(target) || ir.EscapeControls(target) != target {
+		return "", false
+	}
+	if target[0] == '-' {
+		target = "./" + target
+	}
+	if plain {
+		return target, true
+	}
+	return "'" + target + "'", true
+}
