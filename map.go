@@ -208,6 +208,9 @@ func (w *Workspace) record(s *session, n nodes.Rendered, v *nodes.RenderedValue)
 	if err := s.store.Flush(); err != nil {
 		return err
 	}
+	if err := writeLast(s.area.Dir(), n.Target, s.ev.Stats(), w.o.Now()); err != nil {
+		return err
+	}
 	_, _, err := s.area.TrimIfDue(cas.TrimOptions{MaxSize: s.maxCache})
 	return err
 }

@@ -270,7 +270,10 @@ func (s *session) cacheLimit(ctx context.Context, a nodes.AnchorValue) int64 {
 	if err != nil {
 		return 0
 	}
-	return v.(nodes.ConfigFileValue).Config.CacheMaxSize
+	if limit := v.(nodes.ConfigFileValue).Config.CacheMaxSize; limit != nil {
+		return *limit
+	}
+	return 0
 }
 
 func (w *Workspace) begin(p *place, c candidate) *session {

@@ -224,14 +224,20 @@ func TestDecodeIsBounded(t *testing.T) {
 		},
 		"count that fits of wide elements": func() error { _, err := DecodeValue(many.Encoded(), wide); return err },
 	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		err := read()
-		runtime.ReadMemStats(&after)
-		if grown := after.TotalAlloc - before.TotalAlloc; err == nil || grown > 1<<20 {
-			t.Errorf("%s: error %v after %d bytes allocated", name, err, grown)
+		var err error
+		if n := allocated(func() { err = read() }); err == nil || n > 1<<20 {
+			t.Errorf("%s: error %v after %d bytes allocated", name, err, n)
 		}
 	}
+}
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 type chain struct{ next *chain }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -59,8 +58,8 @@ type Disk struct {
 	zstd    compressor
 	// large is the size in bytes from which a segment is merged no more.
 	large int64
-	// step is called at the points where a merge may be interrupted; tests end the
-	// process there.
+	// step is called at the points where a flush or merge may be interrupted; tests
+	// look around or end the process there.
 	step func(string)
 
 	flushing sync.Mutex // held by Flush and Close: one segment is written at a time
@@ -275,6 +274,7 @@ func (d *Disk) Flush() error {
 	d.list(true)
 	entries = d.missing(entries)
 	if len(entries) > 0 {
+		d.stepped("writing")
 		if err := d.write(entries); err != nil {
 			d.limit()
 			return fmt.Errorf("write cache segment: %w", err)
@@ -352,19 +352,17 @@ func (d *Disk) write(entries []entry) error {
 	for _, e := range entries {
 		total += len(e.b)
 	}
-	w, err := newSegmentWriter(d.dir, d.prepare)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		p := rawPayload(e.b)
-		if total >= compressTotal {
-			p = d.zstd.pack(e.b)
+	fill := func(w *segmentWriter) error {
+		for _, e := range entries {
+			p := rawPayload(e.b)
+			if total >= compressTotal {
+				p = d.zstd.pack(e.b)
+			}
+			if err := w.add(e.kind, &e.key, p); err != nil {
+				return err
+			}
 		}
-		if err := w.add(e.kind, &e.key, p); err != nil {
-			w.abandon()
-			return err
-		}
+		return nil
 	}
 	stamp := uint64(max(d.o.Now().UnixNano(), 0))
 	d.mu.RLock()
@@ -372,13 +370,13 @@ func (d *Disk) write(entries []entry) error {
 		stamp = after(d.segments[0].stamp, stamp)
 	}
 	d.mu.RUnlock()
-	name := segmentName(stamp, rand.Uint64())
-	if err := w.seal(filepath.Join(d.dir, name)); err != nil {
+	s := &segment{dir: d.dir, name: segmentName(stamp, rand.Uint64()), stamp: stamp, keep: true}
+	if err := writeSegment(d.dir, d.prepare, fill, s.name); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.segments = slices.Insert(d.segments, 0, &segment{dir: d.dir, name: name, stamp: stamp, keep: true})
+	d.segments = slices.Insert(d.segments, 0, s)
 	return nil
 }
 

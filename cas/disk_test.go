@@ -202,22 +202,17 @@ func TestTouchComesBeforeTheAction(t *testing.T) {
 	setTime(t, path, noon.Add(-48*time.Hour))
 	d = OpenDisk(dir, DiskOptions{Now: func() time.Time { return noon }})
 	defer d.Close()
-	d.prepare = func() error { return errors.New("no") }
+	stepped := false
+	d.step = func(string) {
+		stepped = true
+		if !timeOf(t, path).Equal(noon) {
+			t.Error("the action is written before the value's segment is touched")
+		}
+	}
 	d.PutValue(Sum([]byte("v")), []byte("v"))
-	d.PutAction(Key{1}, []byte("names v"))
-	d.dir = filepath.Join(dir, "gone") // the write fails after everything before it
-	if err := d.Flush(); err == nil {
-		t.Fatal("Flush gave no error")
-	}
-	d.dir = dir
-	if timeOf(t, path).Equal(noon) {
-		t.Fatal("the listing of another directory knew the segment")
-	}
-	if err := d.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if !timeOf(t, path).Equal(noon) {
-		t.Error("the value's segment was not touched")
+	act(t, d, Key{1}, "names v")
+	if !stepped {
+		t.Error("nothing was written")
 	}
 }
 
@@ -335,7 +330,7 @@ func TestForeignFilesAreLeftAlone(t *testing.T) {
 }
 
 func TestMergeKeepsTheNewest(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), packsDir)
 	d := OpenDisk(dir, DiskOptions{MaxSegments: 3})
 	defer d.Close()
 	long := strings.Repeat("merged values are compressed. ", 100)
@@ -367,7 +362,31 @@ func TestMergeKeepsTheNewest(t *testing.T) {
 	if max := 40 + 1 + MaxActions + 2; len(records) > max || packed != 1 {
 		t.Errorf("%d records, %d compressed, want at most %d and 1", len(records), packed, max)
 	}
-	if r, err := Fsck(filepath.Dir(dir)); err != nil || len(r.Problems) > 0 {
+	if r, err := Fsck(filepath.Dir(dir)); err != nil || len(r.Problems) > 0 || r.Records != len(records) {
+		t.Errorf("Fsck = %+v, %v", r, err)
+	}
+}
+
+// A merge leaves damaged records behind and takes the others along.
+func TestMergeSkipsDamage(t *testing.T) {
+	entries := goldenEntries()
+	b := segmentBytes(t, entries, rawPayload)
+	b[bytes.Index(b, []byte("older answer"))] ^= 1
+	b[bytes.Index(b, []byte("first value"))] ^= 1
+	cut := segmentBytes(t, []entry{{kind: valueRecord, key: Sum([]byte("in a cut segment")), b: []byte("in a cut segment")}}, rawPayload)
+	d := storeOf(t, b, cut[:len(cut)-1])
+	d.o.MaxSegments = 1
+	putFlush(t, d, "new")
+	if n := len(segmentsIn(t, d.dir)); n != 1 {
+		t.Errorf("%d segments, want 1", n)
+	}
+	if !has(d, "new") || !has(d, "in a cut segment") {
+		t.Error("good values are lost")
+	}
+	if n := checkNothingWrong(t, d, entries, "merged"); n != len(entries)-2 {
+		t.Errorf("%d good records of %d are left", n, len(entries)-2)
+	}
+	if r, err := Fsck(filepath.Dir(d.dir)); err != nil || len(r.Problems) > 0 || r.Segments != 1 {
 		t.Errorf("Fsck = %+v, %v", r, err)
 	}
 }
@@ -474,6 +493,9 @@ func TestManySegments(t *testing.T) {
 	for i := range maxOpen + 20 {
 		putFlush(t, w, fmt.Sprint(i))
 	}
+	if n := openFiles(w); n > maxOpen+1 {
+		t.Errorf("%d files are open while writing, want at most %d", n, maxOpen+1)
+	}
 	r := OpenDisk(dir, DiskOptions{MaxSegments: 2})
 	defer r.Close()
 	for range 2 {
@@ -482,20 +504,23 @@ func TestManySegments(t *testing.T) {
 				t.Errorf("value %d is lost", i)
 			}
 		}
-		open := 0
-		for _, s := range r.segments {
-			if s.file != nil {
-				open++
-			}
-		}
-		if open > maxOpen {
-			t.Errorf("%d files are open, want at most %d", open, maxOpen)
+		if n := openFiles(r); n > maxOpen {
+			t.Errorf("%d files are open, want at most %d", n, maxOpen)
 		}
 		putFlush(t, r, "and merge them")
 	}
 	if n := len(segmentsIn(t, dir)); n != 1 {
 		t.Errorf("%d segments, want 1", n)
 	}
+}
+
+func openFiles(d *Disk) (n int) {
+	for _, s := range d.segments {
+		if s.file != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // A long run on a full disk keeps a bounded amount for the next try.

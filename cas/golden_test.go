@@ -125,25 +125,17 @@ func goldenEntries() []entry {
 // the format; compressed ones change with the library.
 func segmentBytes(t testing.TB, entries []entry, pack func([]byte) payload) []byte {
 	t.Helper()
-	dir := t.TempDir()
-	w, err := newSegmentWriter(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var out bytes.Buffer
+	w := newSegmentWriter(&out)
 	for _, e := range entries {
 		if err := w.add(e.kind, &e.key, pack(e.b)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	path := filepath.Join(dir, segmentName(1, 1))
-	if err := w.seal(path); err != nil {
+	if err := w.seal(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return out.Bytes()
 }
 
 func TestGoldenSegment(t *testing.T) {
@@ -175,7 +167,10 @@ func TestGoldenSlot(t *testing.T) {
 // storeOf returns a store whose directory holds the given segments, oldest first.
 func storeOf(t testing.TB, segments ...[]byte) *Disk {
 	t.Helper()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), packsDir)
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	for i, b := range segments {
 		if err := os.WriteFile(filepath.Join(dir, segmentName(uint64(i+1), 0)), b, 0o666); err != nil {
 			t.Fatal(err)

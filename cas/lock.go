@@ -82,33 +82,41 @@ func unlocker(f *os.File, release func()) func() error {
 	})
 }
 
-// lockPath opens and locks the file, and checks that it is still the one at the
-// path: somebody may have removed the directory meanwhile, and a lock of a file
-// that nobody else can open excludes nobody.
+// lockPath opens and locks the file at a path, anew when it was replaced between
+// the two.
 func lockPath(path string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 		if err != nil {
 			return nil, err
 		}
-		if err := tryLockFile(f); err != nil {
-			f.Close()
-			return nil, err
-		}
-		mine, err := f.Stat()
-		if err != nil {
-			f.Close()
-			return nil, err
-		}
-		there, err := os.Stat(path)
-		if err == nil && os.SameFile(mine, there) {
+		current, err := lockOpened(f, path)
+		if current && err == nil {
 			return f, nil
 		}
 		f.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// lockOpened locks an open file and reports whether it is still the one at the
+// path. Somebody may have removed the directory meanwhile, and the lock of a file
+// that nobody else can open excludes nobody.
+func lockOpened(f *os.File, path string) (current bool, err error) {
+	if err := tryLockFile(f); err != nil {
+		return false, err
+	}
+	mine, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	there, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(mine, there), err
 }
 
 // lockName makes two spellings of a path one. When it fails, the file's own lock

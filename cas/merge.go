@@ -236,27 +236,25 @@ func (rec source) read(r io.ReaderAt, c *compressor) (payload, []byte, error) {
 // write copies the chosen records, oldest first, into a segment that takes the
 // newest input's place in the order of segments.
 func (m *merger) write(d *Disk) (*segment, error) {
-	w, err := newSegmentWriter(d.dir, d.prepare)
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range slices.Backward(m.kept) {
-		p, b, err := m.read(rec)
-		if err == nil {
-			if p.codec == rawCodec {
-				p = m.zstd.pack(b)
+	fill := func(w *segmentWriter) error {
+		for _, rec := range slices.Backward(m.kept) {
+			p, b, err := m.read(rec)
+			if err == nil {
+				if p.codec == rawCodec {
+					p = m.zstd.pack(b)
+				}
+				err = w.add(rec.kind, &rec.key, p)
 			}
-			err = w.add(rec.kind, &rec.key, p)
+			if err != nil {
+				return fmt.Errorf("%s: %w", rec.s.name, err)
+			}
 		}
-		if err != nil {
-			w.abandon()
-			return nil, fmt.Errorf("%s: %w", rec.s.name, err)
-		}
+		d.stepped("written")
+		return nil
 	}
-	d.stepped("written")
 	newest := m.inputs[0]
 	s := &segment{dir: d.dir, name: segmentName(newest.stamp, rand.Uint64()), stamp: newest.stamp, keep: true}
-	if err := w.seal(s.path()); err != nil {
+	if err := writeSegment(d.dir, d.prepare, fill, s.name); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -45,7 +45,7 @@ func childSystem(args []string) error {
 	dir := args[1]
 	err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
 	if err == nil {
-		err = syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k")
+		err = syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k")
 	}
 	if err != nil {
 		fmt.Println("cannot mount:", err)
@@ -73,19 +73,24 @@ func childFull(dir string) error {
 	if err := d.Flush(); err != nil {
 		return err
 	}
-	noise := make([]byte, 300<<10)
-	rand.Read(noise)
-	d.PutValue(Sum(noise), noise)
-	d.PutAction(Key{1}, small)
-	for range 2 {
+	// The first is written with the index, the second before it.
+	var noise []byte
+	for i, size := range []int{200 << 10, 300 << 10} {
+		noise = make([]byte, size)
+		rand.Read(noise)
+		d.PutValue(Sum(noise), noise)
+		d.PutAction(Key{1}, fmt.Append(nil, i))
 		if err := d.Flush(); !errors.Is(err, syscall.ENOSPC) {
 			return fmt.Errorf("Flush on a full disk: %v, want ENOSPC", err)
 		}
 		if b, err := d.Value(Sum(noise)); err != nil || !bytes.Equal(b, noise) {
 			return fmt.Errorf("the value is lost: %v", err)
 		}
-		if len(d.Actions(Key{1})) != 1 || !has(d, "small") {
+		if len(d.Actions(Key{1})) != i+1 || !has(d, "small") {
 			return errors.New("what was there or pending is lost")
+		}
+		if files, err := listKept(root); err != nil || len(files) != 1 {
+			return fmt.Errorf("files %v, %v, want one segment", files, err)
 		}
 	}
 	s := OpenSlots(filepath.Join(root, slotsDir), nil)
@@ -112,7 +117,7 @@ func childFull(dir string) error {
 	d.Close()
 	d = OpenDisk(filepath.Join(root, packsDir), DiskOptions{})
 	defer d.Close()
-	if !has(d, string(noise)) || len(d.Actions(Key{1})) != 1 {
+	if !has(d, string(noise)) || len(d.Actions(Key{1})) != 2 {
 		return errors.New("the next flush did not write what was kept")
 	}
 	return nil

@@ -2,6 +2,7 @@ package cas
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -73,11 +74,11 @@ func writeFile(dir, name string, b []byte, prepare func() error) error {
 	return t.rename(filepath.Join(dir, name))
 }
 
-// segmentWriter writes the records of one segment.
+// segmentWriter writes the bytes of one segment.
 type segmentWriter struct {
-	temp
-	buf             []byte
-	off             int64 // of the next record
+	out             io.Writer
+	buf             []byte // not yet written
+	off             int64  // of the next record
 	values, actions []indexed
 }
 
@@ -85,12 +86,8 @@ type segmentWriter struct {
 // written at once, a large one does not need its own size in memory.
 const writeChunk = 256 << 10
 
-func newSegmentWriter(dir string, prepare func() error) (*segmentWriter, error) {
-	t, err := newTemp(dir, prepare)
-	if err != nil {
-		return nil, err
-	}
-	return &segmentWriter{temp: t, buf: append([]byte(nil), packMagic...), off: int64(len(packMagic))}, nil
+func newSegmentWriter(out io.Writer) *segmentWriter {
+	return &segmentWriter{out: out, buf: []byte(packMagic), off: int64(len(packMagic))}
 }
 
 // add appends a record.
@@ -110,18 +107,31 @@ func (w *segmentWriter) add(kind recordKind, key *[32]byte, p payload) error {
 	return w.drain()
 }
 
+// seal appends index and footer.
+func (w *segmentWriter) seal() error {
+	w.buf = appendSeal(w.buf, w.off, newTable(w.values), newTable(w.actions))
+	return w.drain()
+}
+
 func (w *segmentWriter) drain() error {
-	_, err := w.Write(w.buf)
+	_, err := w.out.Write(w.buf)
 	w.buf = w.buf[:0]
 	return err
 }
 
-// seal writes the index and gives the segment its name.
-func (w *segmentWriter) seal(name string) error {
-	w.buf = appendSeal(w.buf, w.off, newTable(w.values), newTable(w.actions))
-	if err := w.drain(); err != nil {
-		w.abandon()
+// writeSegment writes a segment of the records that fill adds, under a name.
+func writeSegment(dir string, prepare func() error, fill func(*segmentWriter) error, name string) error {
+	t, err := newTemp(dir, prepare)
+	if err != nil {
 		return err
 	}
-	return w.rename(name)
+	w := newSegmentWriter(t)
+	if err = fill(w); err == nil {
+		err = w.seal()
+	}
+	if err != nil {
+		t.abandon()
+		return err
+	}
+	return t.rename(filepath.Join(dir, name))
 }

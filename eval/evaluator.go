@@ -140,12 +140,12 @@ func (p *panicError) String() string { return fmt.Sprintf("%v\n\n%s", p.value, p
 
 // resolve evaluates a task, or waits for whoever is doing so, up to its digest.
 // Waiting cannot deadlock: a task waits only for kinds before its own.
-func (e *Evaluator) resolve(t graph.Task) *promise {
+func (e *Evaluator) resolve(t graph.Task) (p *promise) {
 	id := graph.ID(t)
 	e.mu.Lock()
 	for {
-		p, ok := e.promises[id]
-		if !ok {
+		var ok bool
+		if p, ok = e.promises[id]; !ok {
 			break
 		}
 		e.mu.Unlock()
@@ -156,7 +156,7 @@ func (e *Evaluator) resolve(t graph.Task) *promise {
 		// Another asked with less in its hands, from a trace; this task may do better.
 		e.mu.Lock()
 	}
-	p := &promise{task: t, id: id, done: make(chan struct{})}
+	p = &promise{task: t, id: id, done: make(chan struct{})}
 	e.promises[id] = p
 	e.mu.Unlock()
 

@@ -137,22 +137,22 @@ func (n Anchor) Compute(r graph.Reader) (v AnchorValue, err error) {
 	// A directory that --root names may have no anchor of its own; the nearest one
 	// below it is then a sub-project of it.
 	if !n.Explicit || ws.dir == "." {
-		if v.Workspace, v.WorkspaceConfig, v.WorkspaceState, err = describe(r, ws); err != nil {
+		if v.Workspace, v.WorkspaceConfig, v.WorkspaceState, err = describeAnchor(r, ws); err != nil {
 			return v, err
 		}
 	}
 	v.Project, v.ProjectConfig, v.ProjectState = v.Workspace, v.WorkspaceConfig, v.WorkspaceState
 	if sub.dir != "." {
 		v.Sub = sub.dir
-		v.Project, v.ProjectConfig, v.ProjectState, err = describe(r, sub)
+		v.Project, v.ProjectConfig, v.ProjectState, err = describeAnchor(r, sub)
 	}
 	return v, err
 }
 
-// describe returns the name, configuration file and state directory of an
+// describeAnchor returns the name, configuration file and state directory of an
 // anchor. A directory without config.toml is an anchor too, and then the
 // directory is what the map names.
-func describe(r graph.Reader, p anchorPlace) (name, config, state string, err error) {
+func describeAnchor(r graph.Reader, p anchorPlace) (name, config, state string, err error) {
 	if p.Type == graph.Regular {
 		f := join(p.dir, ".mwp")
 		return f, f, f + ".d", nil

@@ -309,7 +309,7 @@ func TestMergeOfALongRunIsLinearithmic(t *testing.T) {
 // A quadratic scan would take 10^12 steps and not end before the test binary
 // is stopped.
 func TestScansOfLongRunsEnd(t *testing.T) {
-	for name, text := range longRuns(2_000_000) {
+	for name, text := range longRuns(1_000_000) {
 		for _, v := range vocabularies {
 			n := 0
 			for i := 0; i < len(text); n++ {

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// options are the flags' values.
+type options struct {
+	root, cacheDir, color string
+	ascii, quiet          bool
+	verbose               int
+
+	json, fresh, verifyCache bool
+	overrides                mwp.Overrides
+	window                   mwp.OptionalInt
+
+	format                         mwp.Format
+	strict, noRoot, annotate, each bool
+	output, session                string
+
+	why             string
+	notLoaded       bool
+	member, dryRun bool
+}
+
+// setter returns what takes a flag's value and answers with what is wrong with it,
+// "" when nothing is. It is nil for flags that were dealt with before.
+func (o *options) setter(spec *flagSpec) func(string) string {
+	switch spec {
+	case &flagRoot:
+		return path(&o.root)
+	case &flagCacheDir:
+		return path(&o.cacheDir)
+	case &flagColor:
+		return func(s string) string {
+			if s != "auto" && s != "always" && s != "never" {
+				return oneOf(s, flagColor.values)
+			}
+			o.color = s
+			return ""
+		}
+	case &flagASCII:
+		return toggle(&o.ascii)
+	case &flagQuiet:
+		return toggle(&o.quiet)
+	case &flagVerbose:
+		return o.setVerbose
+	case &flagJSON:
+		return toggle(&o.json)
+	case &flagFresh:
+		return toggle(&o.fresh)
+	case &flagVerify:
+		return toggle(&o.verifyCache)
+	case &flagBudget:
+		return o.setBudgets
+	case &flagWindow:
+		return func(s string) string {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 0 {
+				return quoted(s) + " is no number of levels: write 0 or more"
+			}
+			o.window = mwp.OptionalInt{Set: true, Value: n}
+			return ""
+		}
+	case &flagTokens:
+		return func(s string) string {
+			for _, n := range counterNames {
+				if n == s {
+					o.overrides.Counter = s
+					return ""
+				}
+			}
+			return oneOf(s, counterNames)
+		}
+	case &flagRender:
+		return func(s string) string {
+			var ok bool
+			if o.format, ok = mwp.FormatByName(s); !ok {
+				return oneOf(s, formatNames)
+			}
+			return ""
+		}
+	case &flagStrict:
+		return toggle(&o.strict)
+	case &flagNoRoot:
+		return toggle(&o.noRoot)
+	case &flagAnnotate:
+		return toggle(&o.annotate)
+	case &flagEach:
+		return toggle(&o.each)
+	case &flagOutput:
+		return path(&o.output)
+	case &flagSession:
+		return func(s string) string {
+			if reason := badSession(s); reason != "" {
+				return quoted(s) + " is no session id: " + reason
+			}
+			o.session = s
+			return ""
+		}
+	case &flagWhy:
+		return path(&o.why)
+	case &flagNotLoaded:
+		return toggle(&o.notLoaded)
+	case &flagMember:
+		return toggle(&o.member)
+	case &flagDryRun:
+		return toggle(&o.dryRun)
+	}
+	return nil
+}
+
+func toggle(p *bool) func(string) string {
+	return func(s string) string {
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return quoted(s) + " is neither true nor false"
+		}
+		*p = b
+		return ""
+	}
+}
+
+func path(p *string) func(string) string {
+	return func(s string) string {
+		switch {
+		case s == "":
+			return "the path is empty"
+		case strings.ContainsRune(s, 0):
+			return "the path holds a NUL byte"
+		}
+		*p = s
+		return ""
+	}
+}
+
+// oneOf explains that s is none of the names.
+func oneOf(s string, names []string) string {
+	text := "unknown value " + quoted(s) + ", expected " + strings.Join(names, ", ")
+	if n := mwp.Suggest(s, names); n != "" {
+		text += "; did you mean " + n + "?"
+	}
+	return text
+}
+
+// setVerbose adds levels: -v -v is -vv.
+func (o *options) setVerbose(s string) string {
+	n := 0
+	switch s {
+	case "true":
+		n = 1
+	case "false":
+		o.verbose = 0
+	default:
+		var err error
+		if n, err = strconv.Atoi(s); err != nil || n < 0 || n > 2 {
+			return quoted(s) + " is no level: write 0, 1 or 2"
+		}
+	}
+	o.verbose = min(o.verbose+n, 2)
+	return ""
+}
+
+// setBudgets takes "l3=4000", "L4=none", or several with commas, as a variable
+// has to hold them.
+func (o *options) setBudgets(s string) string {
+	for part := range strings.SplitSeq(s, ",") {
+		name, limit, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok {
+			return quoted(part) + " is no budget: write a layer and its cap, l3=4000"
+		}
+		layer := -1
+		for i := range ir.LayerCount {
+			if strings.EqualFold(name, ir.LayerName(i)) {
+				layer = i
+			}
+		}
+		if layer < 0 {
+			return quoted(name) + " is no layer: write l0 to l4"
+		}
+		override := mwp.CapOverride{Set: true}
+		if !strings.EqualFold(limit, "none") {
+			n, err := strconv.ParseUint(limit, 10, 31)
+			if err != nil || n == 0 {
+				return quoted(limit) + " is no cap for " + strings.ToLower(name) + ": write a positive number of tokens, or none"
+			}
+			override.Cap = mwp.Cap{Limited: true, Tokens: int(n)}
+		}
+		o.overrides.Caps[layer] = override
+	}
+	return ""
+}
+
+// badSession says why an id cannot name a session, whose file has that name (D-64).
+func badSession(id string) string {
+	if id == "" || len(id) > 128 {
+		return "write 1 to 128 characters"
+	}
+	for i := 0; i < len(id); i++ {
+		c := id[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || c != '.' && c != '_' && c != '-') {
+			return "write letters, digits, and after the first character also . _ -"
+		}
+	}
+	base, _, _ := strings.Cut(strings.ToUpper(id), ".")
+	device := base == "CON" || base == "PRN" || base == "AUX" || base == "NUL"
+	if len(base) == 4 && (base[:3] == "COM" || base[:3] == "LPT") && base[3] >= '0' && base[3] <= '9' {
+		device = true
+	}
+	if device {
+		return "it is the name of a device on Windows"
+	}
+	return ""
+}
+
+// wantsJSON reports whether the command's output is JSON; then its errors are too.
+func (a *app) wantsJSON() bool {
+	switch a.command {
+	case nil:
+		return false
+	case &cmdMap:
+		return a.format == mwp.JSON
+	}
+	return a.json || a.saidJSON
+}

@@ -1,0 +1,340 @@
+package mwp_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/model-workspace-protocol/mwp/nodes"
+)
+
+// TestNodesDocument keeps docs/nodes.md equal to the doc comments of the kinds.
+func TestNodesDocument(t *testing.T) {
+	types := map[string]documentedType{} // by kind
+	for _, dir := range []string{"graph", "nodes"} {
+		if err := collectKinds(dir, types); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	b.WriteString(`# Node kinds
+
+Written by ` + "`go test . -run TestNodesDocument -update`" + ` from the doc comments of the code;
+edit those. [architecture.md](architecture.md) says what kinds, keys and orders
+are for and how to add one.
+
+| kind | version | order | in |
+|---|---|---|---|
+`)
+	for _, k := range nodes.Kinds() {
+		d, ok := types[k.Name]
+		if !ok {
+			t.Errorf("kind %s: no definition with that name in graph or nodes", k.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "| [%s](#%s) | %d | %d | [%s](../%s) |\n", k.Name, k.Name, k.Version, k.Order, d.file, d.file)
+	}
+	for _, k := range nodes.Kinds() {
+		d := types[k.Name]
+		if d.doc == "" {
+			t.Errorf("kind %s: its type has no doc comment", k.Name)
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s", k.Name, markdown(d.doc))
+		if k.Leaf {
+			b.WriteString("\nA leaf: only the evaluator reads it.\n")
+		}
+		if len(d.params) > 0 {
+			b.WriteString("\nParameters of `" + d.name + "`:\n\n")
+			for _, p := range d.params {
+				b.WriteString(p)
+			}
+		}
+	}
+	checkFile(t, "docs/nodes.md", b.Bytes())
+}
+
+// documentedType is a node's type as its source describes it.
+type documentedType struct {
+	name, file, doc string
+	params          []string // list items
+}
+
+// collectKinds finds the definitions of kinds in a package and documents the
+// node types they are for.
+func collectKinds(dir string, into map[string]documentedType) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return err
+	}
+	specs := map[string]documentedType{} // by type
+	kinds := map[string]string{}         // kind to type
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, s := range g.Specs {
+				s := s.(*ast.TypeSpec)
+				if st, ok := s.Type.(*ast.StructType); ok {
+					text := s.Doc.Text()
+					if text == "" {
+						text = g.Doc.Text()
+					}
+					specs[s.Name.Name] = documentedType{s.Name.Name, filepath.ToSlash(file), text, fields(st)}
+				}
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CallExpr); ok {
+				if kind, node := definition(c); kind != "" {
+					kinds[kind] = node
+				}
+			}
+			return true
+		})
+	}
+	for kind, node := range kinds {
+		into[kind] = specs[node]
+	}
+	return nil
+}
+
+// definition returns the kind's name and node type of a call of graph.Define or
+// defineLeaf, "" for any other call.
+func definition(c *ast.CallExpr) (kind, node string) {
+	switch f := c.Fun.(type) {
+	case *ast.SelectorExpr:
+		lit, ok := c.Args[0].(*ast.CompositeLit)
+		if f.Sel.Name != "Define" || !ok {
+			return "", ""
+		}
+		if t, ok := lit.Type.(*ast.IndexListExpr); ok {
+			node = t.Indices[1].(*ast.Ident).Name
+		}
+		for _, e := range lit.Elts {
+			if kv := e.(*ast.KeyValueExpr); kv.Key.(*ast.Ident).Name == "Name" {
+				kind, _ = strconv.Unquote(kv.Value.(*ast.BasicLit).Value)
+			}
+		}
+	case *ast.Ident:
+		if f.Name != "defineLeaf" {
+			return "", ""
+		}
+		kind, _ = strconv.Unquote(c.Args[0].(*ast.BasicLit).Value)
+		params := c.Args[1].(*ast.FuncLit).Type.Params.List
+		node = params[1].Type.(*ast.StarExpr).X.(*ast.Ident).Name
+	}
+	return kind, node
+}
+
+// fields returns a struct's fields as list items.
+func fields(s *ast.StructType) []string {
+	var items []string
+	for _, f := range s.Fields.List {
+		text := strings.Join(strings.Fields(f.Doc.Text()), " ")
+		var names []string
+		for _, n := range f.Names {
+			names = append(names, "`"+n.Name+"`")
+		}
+		if len(names) == 0 {
+			items = append(items, "- those of `"+f.Type.(*ast.Ident).Name+"`\n")
+			continue
+		}
+		item := "- " + strings.Join(names, ", ")
+		if text != "" {
+			item += ": " + text
+		}
+		items = append(items, item+"\n")
+	}
+	return items
+}
+
+func markdown(doc string) string {
+	var p comment.Parser
+	var pr comment.Printer
+	return string(pr.Markdown(p.Parse(doc)))
+}
+
+// TestErrorsDocument checks that docs/errors.md has one heading for each
+// diagnostic code that any package declares, and no other.
+func TestErrorsDocument(t *testing.T) {
+	var codes []string
+	for _, dir := range []string{".", "nodes", "nodes/ir", "render", "cmd/mwp"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if !strings.HasSuffix(file, "_test.go") {
+				codes = append(codes, codesIn(t, file)...)
+			}
+		}
+	}
+	text, err := os.ReadFile("docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for _, m := range regexp.MustCompile("(?m)^### `([a-z_]+)`$").FindAllStringSubmatch(string(text), -1) {
+		documented = append(documented, m[1])
+	}
+	slices.Sort(codes)
+	slices.Sort(documented)
+	if len(codes) == 0 || !slices.Equal(codes, documented) {
+		t.Errorf("docs/errors.md differs from the constants (-constants +document):\n%s", cmp.Diff(codes, documented))
+	}
+}
+
+// codesIn returns the values of a file's constants of type Code.
+func codesIn(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.CONST {
+			continue
+		}
+		for _, s := range g.Specs {
+			s := s.(*ast.ValueSpec)
+			name := ""
+			switch t := s.Type.(type) {
+			case *ast.Ident:
+				name = t.Name
+			case *ast.SelectorExpr:
+				name = t.Sel.Name
+			}
+			if name != "Code" {
+				continue
+			}
+			for _, v := range s.Values {
+				code, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				codes = append(codes, code)
+			}
+		}
+	}
+	return codes
+}
+
+// TestRoomsDocument keeps the table in docs/architecture.md equal to the one
+// that TestImportDirections enforces.
+func TestRoomsDocument(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(text), "<!-- rooms -->\n")
+	table, _, end := strings.Cut(table, "<!-- /rooms -->")
+	if !ok || !end {
+		t.Fatal("docs/architecture.md has no table between <!-- rooms --> and <!-- /rooms -->")
+	}
+	var b strings.Builder
+	b.WriteString("\n| package | of ours | other modules | never |\n|---|---|---|---|\n")
+	dirs := make([]string, 0, len(rooms))
+	for dir := range rooms {
+		dirs = append(dirs, dir)
+	}
+	slices.Sort(dirs)
+	for _, dir := range dirs {
+		r := rooms[dir]
+		name := path.Clean("./" + dir)
+		if dir == "" {
+			name = "mwp (the root)"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, cell(r.ours), cell(r.outside), cell(r.never))
+	}
+	b.WriteString("\n")
+	if *update {
+		next := strings.Replace(string(text), table, b.String(), 1)
+		if err := os.WriteFile("docs/architecture.md", []byte(next), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(b.String(), table); d != "" {
+		t.Errorf("the table in docs/architecture.md is not the one in imports_test.go; go test . -run TestRoomsDocument -update\n(-want +got):\n%s", d)
+	}
+}
+
+func cell(names []string) string {
+	var out []string
+	for _, n := range names {
+		switch n {
+		case "":
+			n = "mwp"
+		case "*":
+			n = "all"
+		}
+		out = append(out, strings.TrimSuffix(n, "/"))
+	}
+	if len(out) == 0 {
+		return "–"
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// TestReadmeShowsTheExample checks that the map printed in the README is the one
+// the command above it prints.
+func TestReadmeShowsTheExample(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(expectedMaps, "logistics/dev/browser-sdk/src/client.ts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), "```markdown\n"+string(want)+"```\n") {
+		t.Error("README.md does not show the expected map of examples/logistics word for word")
+	}
+}
+
+// TestDocumentLinks checks that every relative link in our documents leads to a
+// file that exists.
+func TestDocumentLinks(t *testing.T) {
+	docs, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, file := range append(docs, "README.md", "CHANGELOG.md", "examples/README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", file, m[1])
+			}
+		}
+	}
+}

@@ -1,0 +1,5 @@
+export interface Order {
+  side: "buy" | "sell";
+  price: number;
+  quantity: number;
+}

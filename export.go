@@ -1,0 +1,66 @@
+package mwp
+
+import (
+	"github.com/model-workspace-protocol/mwp/eval"
+	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+	"github.com/model-workspace-protocol/mwp/nodes/tokens"
+)
+
+// The parts of a Request and of an observation, under the names callers use.
+type (
+	// Format is how a map is written.
+	Format = nodes.Format
+	// Overrides replace configured values for one run.
+	Overrides = nodes.Overrides
+	// CapOverride replaces one layer's cap when Set.
+	CapOverride = nodes.CapOverride
+	// Cap is the token budget of one layer.
+	Cap = nodes.Cap
+	// OptionalInt is an int that may be absent.
+	OptionalInt = nodes.OptionalInt
+	// Event reports one evaluated node or leaf.
+	Event = eval.Event
+)
+
+// The formats of a Request.
+const (
+	JSON         = nodes.JSON
+	MarkdownText = nodes.MarkdownText
+	ClaudeText   = nodes.ClaudeText
+	GPT4Text     = nodes.GPT4Text
+	LlamaText    = nodes.LlamaText
+	ExplainText  = nodes.ExplainText
+	ExplainJSON  = nodes.ExplainJSON
+)
+
+// SchemaVersion is the version of the JSON map.
+const SchemaVersion = ir.SchemaVersion
+
+// FormatNames lists how the formats of a map are spelled, the default first.
+func FormatNames() []string { return []string{"json", "markdown", "claude", "gpt-4", "llama"} }
+
+// FormatByName returns the format of a map with the given name; "md" is short for
+// "markdown" (D-69).
+func FormatByName(name string) (Format, bool) {
+	switch name {
+	case "json":
+		return JSON, true
+	case "markdown", "md":
+		return MarkdownText, true
+	case "claude":
+		return ClaudeText, true
+	case "gpt-4":
+		return GPT4Text, true
+	case "llama":
+		return LlamaText, true
+	}
+	return JSON, false
+}
+
+// CounterNames lists the token counters, the default first.
+func CounterNames() []string { return tokens.Names() }
+
+// Suggest returns the known name that is nearest to a mistyped one, "" when none
+// is near.
+func Suggest(name string, known []string) string { return nodes.Suggest(name, known) }

@@ -1,0 +1,298 @@
+package mwp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// addMember returns a configuration's text with one more member, everything else
+// left byte for byte as it was. It parses what came out, and fails where that is
+// not the old configuration and the member: then a person has to edit.
+func addMember(text []byte, member string) ([]byte, error) {
+	if bytes.HasPrefix(text, []byte("\ufeff")) || !utf8.Valid(text) {
+		return nil, errors.New("the file is not plain UTF-8")
+	}
+	old, problems := nodes.ParseConfig(text)
+	if hasErrors(problems) {
+		return nil, errors.New("the file has mistakes: " + problems[0].Message)
+	}
+	place, err := findMembers(text)
+	if err != nil {
+		return nil, err
+	}
+	edited := place.insert(text, quoteTOML(member))
+	changed, problems := nodes.ParseConfig(edited)
+	if hasErrors(problems) {
+		return nil, errors.New("the result would not parse: " + problems[0].Message)
+	}
+	want := old
+	want.Members = append(append([]string(nil), old.Members...), member)
+	// The settings repeat the values with their lines, which move.
+	got := changed
+	want.Settings, got.Settings = nil, nil
+	if !reflect.DeepEqual(got, want) {
+		return nil, errors.New("the result would mean something else")
+	}
+	if !nodes.MemberMatch(changed.Members, member) {
+		return nil, fmt.Errorf("%s would not match the directory, because of an exclusion or of characters that have a meaning in patterns", quoteTOML(member))
+	}
+	return edited, nil
+}
+
+func hasErrors(ds []ir.Diagnostic) bool {
+	for _, d := range ds {
+		if d.Severity == ir.SeverityError {
+			return true
+		}
+	}
+	return false
+}
+
+// memberList is where a configuration's members stand, as offsets.
+type memberList struct {
+	found bool
+	// lastEnd is behind the last element, 0 when there is none; comma is set when a
+	// comma follows it; close is the closing bracket.
+	lastEnd, close int
+	comma          bool
+	// at is where a list can be added: behind the last key of the top level.
+	at int
+}
+
+// insert writes one more element, in the style of those that are there.
+func (m memberList) insert(text []byte, element string) []byte {
+	eol := "\n"
+	if bytes.Contains(text, []byte("\r\n")) {
+		eol = "\r\n"
+	}
+	splice := func(at int, s string) { text = append(text[:at:at], append([]byte(s), text[at:]...)...) }
+	if !m.found {
+		line := "members = [" + element + "]" + eol
+		if m.at > 0 && text[m.at-1] != '\n' {
+			line = eol + line
+		}
+		splice(m.at, line)
+		return text
+	}
+	line := bytes.LastIndexByte(text[:m.close], '\n') + 1
+	ownLine := len(bytes.TrimLeft(text[line:m.close], " \t")) == 0
+	switch {
+	case m.lastEnd == 0 && !ownLine:
+		splice(m.close, element)
+	case m.lastEnd == 0:
+		splice(line, "  "+element+","+eol)
+	case ownLine:
+		first := bytes.LastIndexByte(text[:m.lastEnd], '\n') + 1
+		indent := text[first : first+len(text[first:])-len(bytes.TrimLeft(text[first:], " \t"))]
+		added := string(indent) + element
+		if m.comma {
+			added += ","
+		}
+		splice(line, added+eol)
+		if !m.comma {
+			splice(m.lastEnd, ",")
+		}
+	case m.comma:
+		splice(m.close, " "+element)
+	default:
+		splice(m.lastEnd, ", "+element)
+	}
+	return text
+}
+
+// findMembers walks the keys of the top level. It knows enough of TOML to skip
+// what it does not look for, and gives up on anything unexpected: the text did
+// parse, so that means that it uses a form this walk does not know.
+func findMembers(text []byte) (m memberList, err error) {
+	s := tomlScanner{text: text}
+	for {
+		s.space(true)
+		if s.done() || s.peek() == '[' {
+			return m, nil
+		}
+		key, err := s.key()
+		if err != nil {
+			return m, err
+		}
+		if key != "members" {
+			err = s.value()
+		} else if s.done() || s.peek() != '[' {
+			err = errors.New("members is no list in brackets")
+		} else {
+			m.found = true
+			err = s.array(&m)
+		}
+		if err != nil {
+			return m, err
+		}
+		if m.found {
+			return m, nil
+		}
+		if i := bytes.IndexByte(text[s.i:], '\n'); i >= 0 {
+			m.at = s.i + i + 1
+		} else {
+			m.at = len(text)
+		}
+	}
+}
+
+// tomlScanner moves over TOML that is known to parse.
+type tomlScanner struct {
+	text []byte
+	i    int
+}
+
+func (s *tomlScanner) done() bool { return s.i >= len(s.text) }
+
+func (s *tomlScanner) peek() byte { return s.text[s.i] }
+
+// space skips white space and, with lines set, line ends and comments.
+func (s *tomlScanner) space(lines bool) {
+	for !s.done() {
+		switch c := s.peek(); {
+		case c == ' ' || c == '\t':
+			s.i++
+		case lines && (c == '\n' || c == '\r'):
+			s.i++
+		case lines && c == '#':
+			for !s.done() && s.peek() != '\n' {
+				s.i++
+			}
+		default:
+			return
+		}
+	}
+}
+
+var errUnknownForm = errors.New("the file is written in a way that is not understood here")
+
+// key moves over "key =" and returns the key as written, without quotes.
+func (s *tomlScanner) key() (string, error) {
+	start := s.i
+	for !s.done() && s.peek() != '=' {
+		switch s.peek() {
+		case '"', '\'':
+			if err := s.str(); err != nil {
+				return "", err
+			}
+		case '\n', '#':
+			return "", errUnknownForm
+		default:
+			s.i++
+		}
+	}
+	if s.done() {
+		return "", errUnknownForm
+	}
+	key := strings.Trim(strings.TrimSpace(string(s.text[start:s.i])), `"'`)
+	s.i++
+	s.space(false)
+	return key, nil
+}
+
+// str moves over a string of any of the four forms.
+func (s *tomlScanner) str() error {
+	quote := s.text[s.i : s.i+1]
+	escapes := quote[0] == '"'
+	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(s.text[s.i:], triple) {
+		quote = triple
+	}
+	s.i += len(quote)
+	for !s.done() {
+		switch {
+		case bytes.HasPrefix(s.text[s.i:], quote):
+			s.i += len(quote)
+			// Up to two quotes may stand before the closing three.
+			for len(quote) == 3 && !s.done() && s.peek() == quote[0] {
+				s.i++
+			}
+			return nil
+		case escapes && s.peek() == '\\':
+			s.i += 2
+		default:
+			s.i++
+		}
+	}
+	return errUnknownForm
+}
+
+// value moves over one value.
+func (s *tomlScanner) value() error {
+	if s.done() {
+		return errUnknownForm
+	}
+	switch s.peek() {
+	case '"', '\'':
+		return s.str()
+	case '[':
+		return s.array(&memberList{})
+	case '{':
+		return s.table()
+	}
+	for !s.done() && !bytes.ContainsRune([]byte(",]}#\r\n"), rune(s.peek())) {
+		s.i++
+	}
+	return nil
+}
+
+// array moves over an array and notes where its elements and its end are.
+func (s *tomlScanner) array(m *memberList) error {
+	s.i++
+	for {
+		s.space(true)
+		if s.done() {
+			return errUnknownForm
+		}
+		switch s.peek() {
+		case ']':
+			m.close = s.i
+			s.i++
+			return nil
+		case ',':
+			m.comma = true
+			s.i++
+		default:
+			before := s.i
+			if err := s.value(); err != nil {
+				return err
+			}
+			if s.i == before {
+				return errUnknownForm
+			}
+			m.lastEnd, m.comma = before+len(bytes.TrimRight(s.text[before:s.i], " \t")), false
+		}
+	}
+}
+
+// table moves over an inline table.
+func (s *tomlScanner) table() error {
+	depth := 0
+	for !s.done() {
+		switch s.peek() {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"', '\'':
+			if err := s.str(); err != nil {
+				return err
+			}
+			continue
+		case '#':
+			s.space(true)
+			continue
+		}
+		s.i++
+		if depth == 0 {
+			return nil
+		}
+	}
+	return errUnknownForm
+}
