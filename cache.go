@@ -18,6 +18,10 @@ import (
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
+// CacheFormat is the version of the formats in the cache, the name of the
+// directory that holds them.
+const CacheFormat = "v1"
+
 // Cache is the cache of one workspace, for looking at and for upkeep. What is in
 // it can be computed again; nothing else is touched through it.
 type Cache struct{ area *cas.Area }

@@ -7,6 +7,7 @@ import (
 	"go/doc/comment"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,9 +24,9 @@ import (
 
 // TestNodesDocument keeps docs/nodes.md equal to the doc comments of the kinds.
 func TestNodesDocument(t *testing.T) {
-	types := map[string]documentedType{} // by kind
+	byKind := map[string]documentedType{}
 	for _, dir := range []string{"graph", "nodes"} {
-		if err := collectKinds(dir, types); err != nil {
+		if err := collectKinds(dir, byKind); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +41,7 @@ are for and how to add one.
 |---|---|---|---|
 `)
 	for _, k := range nodes.Kinds() {
-		d, ok := types[k.Name]
+		d, ok := byKind[k.Name]
 		if !ok {
 			t.Errorf("kind %s: no definition with that name in graph or nodes", k.Name)
 			continue
@@ -48,7 +49,7 @@ are for and how to add one.
 		fmt.Fprintf(&b, "| [%s](#%s) | %d | %d | [%s](../%s) |\n", k.Name, k.Name, k.Version, k.Order, d.file, d.file)
 	}
 	for _, k := range nodes.Kinds() {
-		d := types[k.Name]
+		d := byKind[k.Name]
 		if d.doc == "" {
 			t.Errorf("kind %s: its type has no doc comment", k.Name)
 		}
@@ -123,6 +124,9 @@ func collectKinds(dir string, into map[string]documentedType) error {
 // definition returns the kind's name and node type of a call of graph.Define or
 // defineLeaf, "" for any other call.
 func definition(c *ast.CallExpr) (kind, node string) {
+	if len(c.Args) == 0 {
+		return "", ""
+	}
 	switch f := c.Fun.(type) {
 	case *ast.SelectorExpr:
 		lit, ok := c.Args[0].(*ast.CompositeLit)
@@ -158,7 +162,7 @@ func fields(s *ast.StructType) []string {
 			names = append(names, "`"+n.Name+"`")
 		}
 		if len(names) == 0 {
-			items = append(items, "- those of `"+f.Type.(*ast.Ident).Name+"`\n")
+			items = append(items, "- those of `"+types.ExprString(f.Type)+"`\n")
 			continue
 		}
 		item := "- " + strings.Join(names, ", ")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -34,16 +35,24 @@ func addMember(text []byte, member string) ([]byte, error) {
 	}
 	want := old
 	want.Members = append(append([]string(nil), old.Members...), member)
-	// The settings repeat the values with their lines, which move.
-	got := changed
-	want.Settings, got.Settings = nil, nil
-	if !reflect.DeepEqual(got, want) {
+	if !reflect.DeepEqual(withoutLines(changed), withoutLines(want)) {
 		return nil, errors.New("the result would mean something else")
 	}
 	if !nodes.MemberMatch(changed.Members, member) {
 		return nil, fmt.Errorf("%s would not match the directory, because of an exclusion or of characters that have a meaning in patterns", quoteTOML(member))
 	}
 	return edited, nil
+}
+
+// withoutLines returns a configuration without what an added line moves: the
+// settings, which repeat the values, and the lines of directories.
+func withoutLines(c nodes.Config) nodes.Config {
+	c.Settings = nil
+	c.Directories = slices.Clone(c.Directories)
+	for i := range c.Directories {
+		c.Directories[i].Line = 0
+	}
+	return c
 }
 
 func hasErrors(ds []ir.Diagnostic) bool {

@@ -102,7 +102,10 @@ func Prepare(cache string) error {
 	const name = ".gitignore"
 	_, err := os.Lstat(filepath.Join(cache, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = writeFile(cache, name, []byte(ignoreFile), func() error { return fs.ErrNotExist })
+		var t temp
+		if t, err = newFile(cache, []byte(ignoreFile), func() error { return fs.ErrNotExist }); err == nil {
+			err = t.rename(filepath.Join(cache, name))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("make cache directory: %w", err)

@@ -42,3 +42,26 @@ func BenchmarkDisk(b *testing.B) {
 		return cas.OpenDisk(filepath.Join(b.TempDir(), "packs"), cas.DiskOptions{})
 	})
 }
+
+// link is a type described for castest.Codec as a node kind would describe its
+// parameters.
+type link struct {
+	Target string
+	Depth  int
+	Tags   []string
+	Seen   *cas.Digest
+}
+
+func codeLink(c *cas.Coder, l *link) {
+	c.String(&l.Target)
+	c.Int(&l.Depth)
+	c.Strings(&l.Tags)
+	cas.Optional(c, &l.Seen, (*cas.Coder).Digest)
+}
+
+func TestCodec(t *testing.T) {
+	d := cas.Sum(nil)
+	castest.Codec(t, codeLink,
+		link{}, link{Target: "a", Tags: []string{"b"}}, link{Tags: []string{"a", "b"}},
+		link{Depth: -1}, link{Depth: 1}, link{Seen: new(cas.Digest)}, link{Seen: &d})
+}

@@ -34,8 +34,8 @@ type DiskOptions struct {
 	// touched.
 	Now func() time.Time
 
-	// ReadOnly keeps the store from writing, touching and merging. Flush then does
-	// nothing, and what was put stays readable in this process.
+	// ReadOnly keeps the store from writing, touching and merging. What was put
+	// stays readable in this process, until a Flush finds more than 64 MiB of it.
 	ReadOnly bool
 
 	// MaxSegments is how many segments may be left by a Flush before they are
@@ -268,7 +268,11 @@ func (d *Disk) Flush() error {
 	d.mu.RLock()
 	n, entries := len(d.pending.log), d.pending.live()
 	d.mu.RUnlock()
-	if n == 0 || d.o.ReadOnly {
+	if n == 0 {
+		return nil
+	}
+	if d.o.ReadOnly {
+		d.limit()
 		return nil
 	}
 	d.list(true)
@@ -389,8 +393,8 @@ func after(newest, now uint64) uint64 {
 	return newest + 1
 }
 
-// limit forgets everything pending when there is too much of it. It is called
-// after a failed flush: a long run on a full disk must not fill the memory too.
+// limit forgets everything pending when there is too much of it. It is called when
+// a flush could not write: a long run on a full disk must not fill the memory too.
 func (d *Disk) limit() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -536,4 +536,10 @@ func TestPendingIsBoundedAfterFailures(t *testing.T) {
 	if err := d.Flush(); err == nil || has(d, string(v)) || d.pending.bytes != 0 {
 		t.Errorf("Flush = %v with %d bytes kept, want an error and none", err, d.pending.bytes)
 	}
+	d = OpenDisk(t.TempDir(), DiskOptions{ReadOnly: true})
+	d.PutValue(Sum(v), v)
+	d.PutAction(Key{1}, v)
+	if err := d.Flush(); err != nil || d.pending.bytes != 0 {
+		t.Errorf("Flush of a read-only store = %v with %d bytes kept, want none", err, d.pending.bytes)
+	}
 }

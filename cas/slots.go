@@ -60,12 +60,21 @@ func (s *Slots) Read(k Key) ([]byte, error) {
 	return b, nil
 }
 
-// Write replaces the payload under k. The directory is made when it is missing.
+// Write replaces the payload under k. The directory is made when it is missing. A
+// reader may for a moment find nothing, and never finds a mixture.
 func (s *Slots) Write(k Key, payload []byte) error {
 	if len(payload) > MaxSize {
 		return fmt.Errorf("write slot %s: %w", k, errTooLarge)
 	}
-	if err := writeFile(s.dir, k.String(), formatSlot(payload), s.prepare); err != nil {
+	t, err := newFile(s.dir, formatSlot(payload), s.prepare)
+	if err == nil {
+		// ext4 takes a rename onto a file for a wish of durability and starts writing
+		// to the device: 2 ms instead of 0.5 in an interleaved run. The price is a miss
+		// for who reads between these two calls.
+		os.Remove(s.path(k))
+		err = t.rename(s.path(k))
+	}
+	if err != nil {
 		return fmt.Errorf("write slot %s: %w", k, err)
 	}
 	return nil

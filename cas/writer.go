@@ -61,17 +61,17 @@ func (t temp) abandon() {
 
 func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
 
-// writeFile writes a whole file under a temporary name and renames it.
-func writeFile(dir, name string, b []byte, prepare func() error) error {
+// newFile writes a whole file in dir under a temporary name and returns it.
+func newFile(dir string, b []byte, prepare func() error) (temp, error) {
 	t, err := newTemp(dir, prepare)
 	if err != nil {
-		return err
+		return temp{}, err
 	}
 	if _, err := t.Write(b); err != nil {
 		t.abandon()
-		return err
+		return temp{}, err
 	}
-	return t.rename(filepath.Join(dir, name))
+	return t, nil
 }
 
 // segmentWriter writes the bytes of one segment.

@@ -47,10 +47,10 @@ type BudgetValue struct {
 	Counter string
 	Caps    [ir.LayerCount]Cap
 	Policy  string
-	// Tokens and Files are each candidate's size and file digest, zero for those
-	// that were out before.
+	// Tokens and Bodies are each candidate's size and its body's digest, zero for
+	// those that were out before.
 	Tokens []int
-	Files  []cas.Digest
+	Bodies []cas.Digest
 	// Dropped is true for candidates left out under policy "drop".
 	Dropped []bool
 	Overrun []ir.Diagnostic
@@ -69,7 +69,7 @@ var budgetKind = graph.Define(graph.Definition[BudgetValue, Budget]{
 		}
 		c.String(&v.Policy)
 		cas.Slice(c, &v.Tokens, (*cas.Coder).Int)
-		cas.Slice(c, &v.Files, (*cas.Coder).Digest)
+		cas.Slice(c, &v.Bodies, (*cas.Coder).Digest)
 		cas.Slice(c, &v.Dropped, (*cas.Coder).Bool)
 		cas.Slice(c, &v.Overrun, codeDiagnostic)
 	},
@@ -94,7 +94,7 @@ func (n Budget) Compute(r graph.Reader) (v BudgetValue, err error) {
 			v.Caps[i] = o.Cap
 		}
 	}
-	if v.Tokens, v.Files, err = measureAll(r, l.Candidates, v.Counter); err != nil {
+	if v.Tokens, v.Bodies, err = measureAll(r, l.Candidates, v.Counter); err != nil {
 		return v, err
 	}
 	v.Dropped = make([]bool, len(l.Candidates))
@@ -108,7 +108,7 @@ func (n Budget) Compute(r graph.Reader) (v BudgetValue, err error) {
 
 // measureAll returns the size of every included candidate.
 func measureAll(r graph.Reader, ks []Candidate, counter string) ([]int, []cas.Digest, error) {
-	sizes, files := make([]int, len(ks)), make([]cas.Digest, len(ks))
+	sizes, bodies := make([]int, len(ks)), make([]cas.Digest, len(ks))
 	var group []graph.Task
 	var at []int
 	for i, k := range ks {
@@ -117,13 +117,15 @@ func measureAll(r graph.Reader, ks []Candidate, counter string) ([]int, []cas.Di
 		}
 		at = append(at, i)
 		if k.Anchor {
-			group = append(group, countTokens(counter, []byte(k.Text)))
+			count := countTokens(counter, []byte(k.Text))
+			bodies[i] = count.Digest
+			group = append(group, count)
 		} else {
 			group = append(group, Measure{Real: k.Real, Syntax: k.Syntax, Counter: counter})
 		}
 	}
 	if len(group) == 0 {
-		return sizes, files, nil
+		return sizes, bodies, nil
 	}
 	values, err := r.Read(group)
 	if err != nil {
@@ -134,10 +136,10 @@ func measureAll(r graph.Reader, ks []Candidate, counter string) ([]int, []cas.Di
 		case int:
 			sizes[at[j]] = x
 		case MeasureValue:
-			sizes[at[j]], files[at[j]] = x.Tokens, x.File
+			sizes[at[j]], bodies[at[j]] = x.Tokens, x.Body
 		}
 	}
-	return sizes, files, nil
+	return sizes, bodies, nil
 }
 
 // fileCaps applies max_tokens, which counts only where it is below the layer's

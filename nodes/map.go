@@ -133,8 +133,8 @@ func (n Map) fill(r graph.Reader, m *ir.Map, ks []Candidate, b BudgetValue) erro
 			layer, priority := k.Layer, k.Priority
 			t.Layer, t.Priority = &layer, &priority
 		}
-		if !b.Files[i].IsZero() {
-			t.Digest = b.Files[i].Tagged()
+		if !b.Bodies[i].IsZero() {
+			t.Digest = b.Bodies[i].Tagged()
 		}
 		if b.Dropped[i] {
 			t.Status, t.Rule = ir.DroppedByBudget, "budget"

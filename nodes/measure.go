@@ -5,19 +5,19 @@ import (
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
-// Measure is the size of one file's body in tokens, with the file's digest. It
-// changes with the file's content.
+// Measure is the size of one file's body in tokens, with the body's digest. It
+// changes with the body; line ends and the header do not matter.
 type Measure struct {
 	Real    string
 	Syntax  Syntax
 	Counter string
 }
 
-// MeasureValue is a body's size. File is the digest of the whole file, header
-// included, as b3sum prints it.
+// MeasureValue is a body's size and the digest of its text as the map carries
+// it, so that a checkout with other line ends has the same map.
 type MeasureValue struct {
 	Tokens int
-	File   cas.Digest
+	Body   cas.Digest
 }
 
 var measureKind = graph.Define(graph.Definition[MeasureValue, Measure]{
@@ -27,7 +27,7 @@ var measureKind = graph.Define(graph.Definition[MeasureValue, Measure]{
 		c.Uint8((*uint8)(&n.Syntax))
 		c.String(&n.Counter)
 	},
-	Value: func(c *cas.Coder, v *MeasureValue) { c.Int(&v.Tokens); c.Digest(&v.File) },
+	Value: func(c *cas.Coder, v *MeasureValue) { c.Int(&v.Tokens); c.Digest(&v.Body) },
 })
 
 // Kind returns the kind "measure".
@@ -39,7 +39,8 @@ func (n Measure) Compute(r graph.Reader) (v MeasureValue, err error) {
 	if err != nil || f.Type != graph.Regular {
 		return v, err
 	}
-	v.File = f.Digest
-	v.Tokens, err = graph.Need(r, countTokens(n.Counter, DocumentBody(f.Bytes, n.Syntax)))
+	count := countTokens(n.Counter, DocumentBody(f.Bytes, n.Syntax))
+	v.Body = count.Digest
+	v.Tokens, err = graph.Need(r, count)
 	return v, err
 }

@@ -20,6 +20,8 @@ func (a *app) runCache() error {
 	if run == nil {
 		return misspelt("see `mwp help cache`", "cache: %s", oneOf(name, cacheChoices))
 	}
+	// An entry is JSON whatever was asked for, and so are its errors.
+	a.json = a.json || name == "show"
 	if a.words = a.words[1:]; name != "show" && len(a.words) > 0 {
 		return misspelt("see `mwp help cache`", "cache %s takes no argument, got %d", name, len(a.words))
 	}

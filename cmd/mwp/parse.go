@@ -294,7 +294,21 @@ func (a *app) readOptions() error {
 	if wrong != nil {
 		return wrong
 	}
-	return err
+	if err != nil || a.quiet || a.verbose > 0 {
+		return err
+	}
+	switch level := a.env("MWP_LOG"); level {
+	case "", "warn":
+	case "error":
+		a.quiet = true
+	case "info":
+		a.verbose = 1
+	case "debug":
+		a.verbose = 2
+	default:
+		return misspelt("see `mwp help environment`", "MWP_LOG: %s", oneOf(level, []string{"error", "warn", "info", "debug"}))
+	}
+	return nil
 }
 
 // variable returns the name of the environment variable that stands for a flag.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime/debug"
+	"strconv"
 
 	"github.com/model-workspace-protocol/mwp"
 )
@@ -29,7 +30,7 @@ func (a *app) runVersion() error {
 		} else {
 			o.str("commit", commit)
 		}
-		o.raw("modified", map[bool]string{true: "true", false: "false"}[modified])
+		o.raw("modified", strconv.FormatBool(modified))
 		o.str("map_schema", mwp.SchemaVersion)
 		o.str("cache_format", mwp.CacheFormat)
 		return a.print([]byte(o.lines()))

@@ -239,7 +239,8 @@ type TraceRecord struct {
 	DeduplicatedBy string `json:"deduplicated_by,omitempty"`
 	// Declared is the path:line that named this candidate, "" for the cascade.
 	Declared string `json:"declared,omitempty"`
-	// Digest is "blake3:" and the digest of the file's bytes, "" when unread.
+	// Digest is "blake3:" and the digest of the body as the map carries it, "" for
+	// what was left out before it was read.
 	Digest string   `json:"digest,omitempty"`
 	Owners []string `json:"owners"`
 }

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+func (a *app) runInit() error {
+	if as := a.gave(&flagRoot); as != "" {
+		return misspelt("name the directory itself: mwp init "+shellWord(a.root), "%s does not choose what init makes", as)
+	}
+	o := mwp.InitOptions{Member: a.member, DryRun: a.dryRun, Home: a.home()}
+	if len(a.words) > 0 {
+		if o.Dir = a.words[0]; o.Dir == "" {
+			return usage("name a directory, or leave it out for the current one", "the directory is empty")
+		}
+	}
+	shown := time.Now()
+	o.Progress = func(n int) {
+		if n%64 == 0 && !a.quiet && time.Since(shown) > time.Second {
+			shown = time.Now()
+			a.note("looking for instruction files, " + strconv.Itoa(n) + " directories so far")
+		}
+	}
+	ws, err := a.workspace()
+	if err != nil {
+		return err
+	}
+	a.interruptible()()
+	r, err := ws.Init(a.ctx, o)
+	if err != nil {
+		return err
+	}
+	dir, err := a.dir()
+	if err != nil {
+		return err
+	}
+	if r.Incomplete {
+		a.report(ir.Diagnostic{
+			Code: ir.LimitExceeded, Severity: ir.SeverityWarning,
+			Message: "the search for instruction files of other tools ended after 20000 directories and found none",
+			Hint:    "if there are any, set mode = \"soft\" under [boundary] in the configuration",
+		})
+	}
+	return a.print([]byte(a.initText(r, dir)))
+}
+
+// home returns the user's home directory, "" when it is not known.
+func (a *app) home() string {
+	if h := a.env("HOME"); h != "" {
+		return h
+	}
+	return a.env("USERPROFILE")
+}
+
+// initText says what was made and what to do next.
+func (a *app) initText(r *mwp.InitResult, cwd string) string {
+	var b strings.Builder
+	show := func(path string) string {
+		if rel, err := filepath.Rel(cwd, path); err == nil && !strings.HasPrefix(rel, "..") {
+			path = rel
+		}
+		return ir.EscapeControls(path)
+	}
+	made, changed := "made     ", "changed  "
+	if a.dryRun {
+		made, changed = "would make    ", "would change  "
+	}
+	for _, path := range r.Made {
+		if path == r.Workspace {
+			b.WriteString(changed + show(path) + "\n")
+		} else {
+			b.WriteString(made + show(path) + "\n")
+		}
+	}
+	if r.Kept != "" {
+		b.WriteString("kept     " + show(r.Kept) + ", which is there already\n")
+	}
+	if r.InstructionFile != "" {
+		b.WriteString("\nBoundary mode is \"soft\", because of " + show(r.InstructionFile) + ".\n")
+	}
+	if r.MembersLine != "" && r.Kind == mwp.InitAnchor {
+		b.WriteString("\nTo make it a member of the workspace, write this line to " + show(r.Workspace) + ",\nor run the command again with --member:\n  " + r.MembersLine + "\n")
+	}
+	b.WriteString("\nNext:\n")
+	at := ""
+	if r.Dir != cwd {
+		at = " " + shellWord(show(r.Dir))
+	}
+	if r.Kind == mwp.InitStub {
+		b.WriteString("  edit " + shellWord(show(filepath.Join(r.Dir, ".mwp-context.md"))) + "\n")
+		b.WriteString("  mwp map" + at + " --render markdown\n  mwp explain" + at + "\n")
+		return b.String()
+	}
+	b.WriteString("  mwp map" + at + " --render markdown\n  mwp explain" + at + "\n")
+	if at == "" {
+		b.WriteString("  mwp init path/to/directory\n")
+	} else {
+		b.WriteString("  mwp init" + at + "/path/to/directory\n")
+	}
+	return b.String()
+}
+
+// shellWord quotes a word for a shell where that is necessary.
+func shellWord(s string) string {
+	plain := s != ""
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("/._-+:@%,", c) >= 0) {
+			plain = false
+		}
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
