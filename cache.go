@@ -78,12 +78,13 @@ func (c *Cache) Status() (CacheStatus, error) {
 		return CacheStatus{}, nil
 	}
 	u, err := c.area.Usage()
-	if err != nil {
+	notWritable := tryWrite(c.area.Dir())
+	if err != nil && notWritable == nil {
 		return CacheStatus{}, environment(ir.Unreadable, err, "", "cannot measure the cache %s: %s", c.area.Dir(), reason(err))
 	}
 	return CacheStatus{
 		Dir: c.area.Dir(), Size: u.Bytes, Slots: u.Slots, Records: u.Records, Segments: u.Segments,
-		Oldest: u.Oldest, Newest: u.Newest, Last: readLast(c.area.Dir()), NotWritable: tryWrite(c.area.Dir()),
+		Oldest: u.Oldest, Newest: u.Newest, Last: readLast(c.area.Dir()), NotWritable: notWritable,
 	}, nil
 }
 

@@ -135,6 +135,11 @@ type parentAnchor struct {
 
 // look finds out what is there.
 func (s *scaffold) look() error {
+	for _, part := range strings.Split(filepath.ToSlash(s.dir), "/") {
+		if part == ".mwp" || part == ".mwp.d" || part == ".git" {
+			return refuse(initRefused, s.dir, "name a directory of the project", "the directory belongs to %s", part)
+		}
+	}
 	info, err := os.Stat(s.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -144,11 +149,6 @@ func (s *scaffold) look() error {
 		return refuse(initRefused, s.dir, "name a directory", "expected a directory, found a file")
 	default:
 		s.exists = true
-	}
-	for _, part := range strings.Split(filepath.ToSlash(s.dir), "/") {
-		if part == ".mwp" || part == ".mwp.d" || part == ".git" {
-			return refuse(initRefused, s.dir, "name a directory of the project", "the directory belongs to %s", part)
-		}
 	}
 	if s.dir == filepath.Dir(s.dir) || s.o.Home != "" && sameDir(s.dir, s.o.Home) {
 		return refuse(initRefused, s.dir, "name a project's directory: mwp init path/to/project",

@@ -477,7 +477,7 @@ description = "d"
 l0 = "many"
 -- x --
 `, "x", nil, `
-error config_invalid .mwp:3:6
+error config_invalid .mwp:3:1
 `},
 		{"D-12: a target that does not exist yet", `
 -- .mwp --
@@ -635,7 +635,7 @@ description = "outer"
 -- in/.mwp -> ../.mwp --
 -- in/x --
 `, "in/x", nil, `
-error config_invalid in/.mwp
+error config_invalid .mwp
 `},
 		{"R-017: nothing is guessed", `
 -- readme --

@@ -46,9 +46,11 @@ func fromStat(st *syscall.Stat_t) stat {
 }
 
 // absentError reports the errors by which a system says that nothing has this
-// name: no entry, a parent that is not a directory, a name longer than any name.
+// name: no entry, a parent that is not a directory or a link to itself, a name
+// longer than any name.
 func absentError(err error) bool {
-	return err != nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG))
+	return err != nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.ELOOP))
 }
 
 // readRegular reads a regular file of at most limit bytes and returns what fstat

@@ -229,6 +229,7 @@ func TestLocateKeys(t *testing.T) {
 		`] # r = 1`,
 		`[[s]]`,
 		`k = 1979-05-27 07:32:00`,
+		`'l\' = { '\' = 'm\', n = 1 }`,
 	}, "\n")
 	want := map[string]string{
 		"a": "1:1", "b": "2:1", "b.c": "2:3",
@@ -236,6 +237,7 @@ func TestLocateKeys(t *testing.T) {
 		"t": "6:3", "t.u": "6:7",
 		"t.u.v": "7:1", "t.u.v.w": "7:7", "t.u.v.x": "7:14", "t.u.v.x.y": "7:16", `t.u.v."é"`: "7:40", "t.u.v.q": "7:50",
 		"t.u.m": "8:1", "t.u.p": "11:1", "s": "15:3", "s.k": "16:1",
+		`s."l\\"`: "17:1", `s."l\\"."\\"`: "17:9", `s."l\\".n`: "17:21",
 	}
 	got := map[string]string{}
 	for key, p := range locateKeys(text).places {
@@ -285,6 +287,7 @@ func TestHostileConfigs(t *testing.T) {
 		"one line":    "a={" + many("k%d=1,") + "}",
 		"16 levels":   "[a.b.c.d.e.f.g.h]\ni.j.k.l.m.n.o=[1]",
 		"a list":      "a=[" + long("1,") + "]",
+		"tables":      "[[a]]\nb=1\n[[a]]\nb=2\n",
 	} {
 		if _, ds := ParseConfig([]byte(text)); anyError(ds) || len(ds) == 0 {
 			t.Errorf("%s: ParseConfig = %s, want warnings", name, report("f", ds[:min(len(ds), 3)]))

@@ -140,12 +140,21 @@ func TestDocumentBody(t *testing.T) {
 }
 
 func TestDocumentBodyDoesNotWriteIntoItsInput(t *testing.T) {
-	whole := []byte("---\nlayer: 1\n---\ntextREST")
-	in := whole[:len(whole)-4]
-	body := DocumentBody(in, Markdown)
-	_ = append(body, "xxxx"...)
-	if got := string(whole); !strings.HasSuffix(got, "textREST") {
-		t.Errorf("after DocumentBody and append, the memory behind the input is %q", got)
+	for _, end := range []string{"", "\n\n\n"} {
+		text := "---\nlayer: 1\n---\ntext" + end
+		whole := []byte(text + "REST")
+		body := DocumentBody(whole[:len(text)], Markdown)
+		_ = append(body, "xxxx"...)
+		if got := string(whole); got != text+"REST" {
+			t.Errorf("after DocumentBody and append, the memory of the input is %q, want %q", got, text+"REST")
+		}
+	}
+}
+
+func TestLinesAreThoseOfTheFile(t *testing.T) {
+	d := ParseDocument([]byte("\n \r\n---\r\nwindow: 1\nlayer: 9\n---\n"), Markdown)
+	if got := positions(d.Problems); got != "5:8 error frontmatter_invalid" || d.Header.WindowLine != 4 {
+		t.Errorf("problems = %s, WindowLine = %d, want 5:8 and 4", got, d.Header.WindowLine)
 	}
 }
 
@@ -154,7 +163,7 @@ func TestHeaderIsFound(t *testing.T) {
 		"---\nlayer: 2\n---\nx", "\ufeff---\nlayer: 2\n---\n", "---\r\nlayer: 2\r\n---\r\n", "---\rlayer: 2\r---",
 		"\n\n  \n---\nlayer: 2\n---", "---  \nlayer: 2\n---\t\n", "---\nlayer: 2\n...\n", "---\n# c\nlayer: L2 # c\n---\n",
 		"---\n{layer: 2}\n---\n", "---\n\"layer\": 'L2'\n---\n", "---\nunknown: |\n  ---\n  layer: 1\nlayer: 2\n---\n",
-		"---\nunknown: \"===\n  ====\"\nlayer: 2\n---\n",
+		"---\nunknown: |\n  =\n  ===\nlayer: 2\n---\n",
 	} {
 		d := ParseDocument([]byte(in), Markdown)
 		if h := d.Header; !h.Present || h.Layer == nil || *h.Layer != 2 || h.Scope != ScopeRecursive {

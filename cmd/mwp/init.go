@@ -27,11 +27,12 @@ func (a *app) runInit() error {
 			a.note("looking for instruction files, " + strconv.Itoa(n) + " directories so far")
 		}
 	}
+	listen := a.interruptible()
 	ws, err := a.workspace()
 	if err != nil {
 		return err
 	}
-	a.interruptible()()
+	listen()
 	r, err := ws.Init(a.ctx, o)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type app struct {
 	stdout, stderr io.Writer
 	env            func(string) string
 	start          time.Time
-	// uninterruptible ends what interruptible began.
+	// uninterruptible ends what interruptible began; nil when nothing did.
 	uninterruptible func()
 
 	*invocation
@@ -53,9 +53,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	err := a.cause(a.run(args))
-	if a.uninterruptible != nil {
-		a.uninterruptible()
-	}
 	if err != nil {
 		a.reportError(err)
 	}

@@ -22,8 +22,8 @@ type options struct {
 	strict, noRoot, annotate, each bool
 	output, session                string
 
-	why             string
-	notLoaded       bool
+	why            string
+	notLoaded      bool
 	member, dryRun bool
 }
 

@@ -15,6 +15,10 @@ import (
 // print writes a result with one call, so that a reader never sees a part of it
 // because of us.
 func (a *app) print(text []byte) error {
+	if a.uninterruptible != nil {
+		// A reader may keep us waiting for ever.
+		a.uninterruptible()
+	}
 	_, err := a.stdout.Write(text)
 	switch {
 	case err == nil:

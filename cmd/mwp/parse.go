@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"io"
 	"os"
@@ -20,7 +21,7 @@ type invocation struct {
 	words   []string
 	flags   []givenFlag
 	// dirs are the values of -C.
-	dirs []string
+	dirs          []string
 	help, version bool
 	// saidJSON is set when the command line itself asks for JSON.
 	saidJSON bool
@@ -53,14 +54,15 @@ func parse(args []string) (*invocation, error) {
 		if arg == "--" {
 			for _, w := range args[i+1:] {
 				if err := v.word(w); err != nil {
-					return v, err
+					return v, cmp.Or(mistake, err)
 				}
 			}
 			break
 		}
 		if len(arg) < 2 || arg[0] != '-' {
 			if err := v.word(arg); err != nil {
-				return v, err
+				// What follows an unknown flag may be its value.
+				return v, cmp.Or(mistake, err)
 			}
 			continue
 		}
