@@ -296,22 +296,6 @@ func cell(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// TestReadmeShowsTheExample checks that the map printed in the README is the one
-// the command above it prints.
-func TestReadmeShowsTheExample(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(filepath.Join(expectedMaps, "logistics/dev/browser-sdk/src/client.ts.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(readme), "```markdown\n"+string(want)+"```\n") {
-		t.Error("README.md does not show the expected map of examples/logistics word for word")
-	}
-}
-
 // TestDocumentLinks checks that every relative link in our documents leads to a
 // file that exists.
 func TestDocumentLinks(t *testing.T) {

@@ -27,12 +27,11 @@ func (a *app) runInit() error {
 			a.note("looking for instruction files, " + strconv.Itoa(n) + " directories so far")
 		}
 	}
-	listen := a.interruptible()
 	ws, err := a.workspace()
 	if err != nil {
 		return err
 	}
-	listen()
+	a.listen()
 	r, err := ws.Init(a.ctx, o)
 	if err != nil {
 		return err

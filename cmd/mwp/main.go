@@ -32,6 +32,8 @@ type app struct {
 	stdout, stderr io.Writer
 	env            func(string) string
 	start          time.Time
+	// listen makes signals end ctx; it may be called again and from anywhere.
+	listen func()
 	// uninterruptible ends what interruptible began; nil when nothing did.
 	uninterruptible func()
 
@@ -132,11 +134,10 @@ func (a *app) workspace() (*mwp.Workspace, error) {
 	if o.CacheDir = a.cacheDir; o.CacheDir != "" && !filepath.IsAbs(o.CacheDir) {
 		o.CacheDir = filepath.Join(dir, o.CacheDir)
 	}
-	var once sync.Once
-	listen := a.interruptible()
+	a.listen = sync.OnceFunc(a.interruptible())
 	keep := a.verbose > 1 || a.debugs("hash")
 	o.Observe = func(e mwp.Event) {
-		once.Do(listen)
+		a.listen()
 		if keep {
 			a.mu.Lock()
 			a.events = append(a.events, e)

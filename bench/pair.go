@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// contestant is a command that is timed against others.
+type contestant struct {
+	name string
+	argv []string
+	dir  string
+	// before runs before each run and is not timed.
+	before func() error
+}
+
+// run starts the command, waits for its end and returns the time from one to the
+// other. It starts processes without package os/exec, whose goroutines and pipes
+// would be a part of the time.
+func (c *contestant) run(null *os.File, env []string) (time.Duration, error) {
+	if c.before != nil {
+		if err := c.before(); err != nil {
+			return 0, err
+		}
+	}
+	attr := &os.ProcAttr{Dir: c.dir, Env: env, Files: []*os.File{null, null, null}}
+	start := time.Now()
+	p, err := os.StartProcess(c.argv[0], c.argv, attr)
+	if err != nil {
+		return 0, err
+	}
+	state, err := p.Wait()
+	took := time.Since(start)
+	if err == nil && !state.Success() {
+		err = fmt.Errorf("%s: %s", c.name, state)
+	}
+	return took, err
+}
+
+// race runs each contestant n times, in rounds; within a round each runs once,
+// and the rounds begin with another one each time. It returns the times by
+// contestant and round.
+func (l *lab) race(cs ...*contestant) ([][]time.Duration, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	times := make([][]time.Duration, len(cs))
+	for _, c := range cs {
+		// What the first run finds in no cache of the system is not the subject.
+		if _, err := c.run(null, l.env); err != nil {
+			return nil, err
+		}
+	}
+	runtime.GC()
+	for round := range l.c.runs {
+		for i := range cs {
+			i = (i + round) % len(cs)
+			d, err := cs[i].run(null, l.env)
+			if err != nil {
+				return nil, err
+			}
+			times[i] = append(times[i], d)
+		}
+	}
+	return times, nil
+}
+
+// comparison is how two contestants did.
+type comparison struct {
+	// ratio is the median of the rounds' ratios; least is the ratio of the shortest
+	// times, which is less disturbed by other work on the machine.
+	ratio, least     float64
+	median, minimum  time.Duration
+	against, fastest time.Duration
+}
+
+func compare(a, b []time.Duration) comparison {
+	ratios := make([]float64, len(a))
+	for i := range a {
+		ratios[i] = float64(a[i]) / float64(b[i])
+	}
+	c := comparison{ratio: median(ratios), median: median(a), minimum: slices.Min(a), against: median(b), fastest: slices.Min(b)}
+	c.least = float64(c.minimum) / float64(c.fastest)
+	return c
+}
+
+// String gives the numbers behind the ratio.
+func (c comparison) String() string {
+	return fmt.Sprintf("minima %.2f; medians %s and %s", c.least, milliseconds(c.median), milliseconds(c.against))
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
+}
+
+// median returns the middle of some values, the lower one of two.
+func median[T int | int64 | float64 | time.Duration](vs []T) T {
+	vs = slices.Clone(vs)
+	slices.Sort(vs)
+	return vs[(len(vs)-1)/2]
+}
+
+// program is a Go program that measurements need.
+type program struct{ name, source string }
+
+var programs = []program{
+	{"hello", `package main
+
+import "os"
+
+func main() { os.Stdout.WriteString("hello, world\n") }
+`},
+	// A child begins with the peak of the process that started it, so a small one
+	// has to.
+	{"launch", `package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		panic(err)
+	}
+	p, err := os.StartProcess(os.Args[1], os.Args[1:], &os.ProcAttr{Files: []*os.File{null, null, null}})
+	if err != nil {
+		panic(err)
+	}
+	s, err := p.Wait()
+	if err != nil || !s.Success() {
+		panic(fmt.Sprint(s, err))
+	}
+	fmt.Printf("%+v\n", s.SysUsage())
+}
+`},
+}
+
+// binary returns where a program is built.
+func (l *lab) binary(name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(l.dir, "bin", name)
+}

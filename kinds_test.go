@@ -1,0 +1,95 @@
+package mwp_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval"
+	"github.com/model-workspace-protocol/mwp/graph"
+	"github.com/model-workspace-protocol/mwp/nodes"
+)
+
+var updateKinds = flag.Bool("update-kinds", false, "record the digests of every kind's results")
+
+// TestKindVersions digests what every kind computes over the examples. When a
+// kind's results change, its version must be raised: cached results of the old
+// code would be served otherwise. After raising it, run with -update-kinds.
+func TestKindVersions(t *testing.T) {
+	var mu sync.Mutex
+	results := map[string][]string{}
+	for _, example := range []string{"logistics", "polyglot", "minimal"} {
+		root := filepath.Join(t.TempDir(), example)
+		if err := os.CopyFS(root, os.DirFS(filepath.Join("examples", example))); err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range []string{"", "dev/browser-sdk/src/client.ts", "backend/src/api/routes.ts", "packages"} {
+			for _, f := range []nodes.Format{nodes.JSON, nodes.MarkdownText, nodes.ClaudeText, nodes.ExplainText} {
+				q := mwp.Request{Format: f}
+				if target != "" {
+					q.Target = filepath.Join(root, target)
+				}
+				o := mwp.Options{Dir: root, CacheDir: t.TempDir(), Fresh: true, Observe: func(e eval.Event) {
+					if e.Status != graph.Computed {
+						return
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					k := e.Task.Kind()
+					results[k.Name] = append(results[k.Name], fmt.Sprintf("%x %s", k.EncodeParams(e.Task), e.Value))
+				}}
+				if _, err := mwp.Open(o).Map(context.Background(), q); err != nil {
+					t.Fatalf("%s %q: %v", example, target, err)
+				}
+			}
+		}
+	}
+	var lines []string
+	for _, k := range nodes.Kinds() {
+		if k.Leaf {
+			continue
+		}
+		r := results[k.Name]
+		if len(r) == 0 {
+			t.Errorf("no example computes a %s", k.Name)
+		}
+		slices.Sort(r)
+		lines = append(lines, fmt.Sprintf("%s %d %s", k.Name, k.Version, cas.Sum([]byte(strings.Join(slices.Compact(r), "\n")))))
+	}
+	golden := filepath.Join("testdata", "kinds.golden")
+	got := strings.Join(lines, "\n") + "\n"
+	if *updateKinds {
+		os.MkdirAll("testdata", 0o755)
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := map[string]string{}
+	for line := range strings.Lines(string(want)) {
+		f := strings.Fields(line)
+		recorded[f[0]] = f[1] + " " + f[2]
+	}
+	for _, line := range lines {
+		f := strings.Fields(line)
+		if now := f[1] + " " + f[2]; recorded[f[0]] != now {
+			old, _, _ := strings.Cut(recorded[f[0]], " ")
+			if old == f[1] {
+				t.Errorf("results of kind %s changed and its version is still %s: raise the version, then run with -update-kinds", f[0], old)
+			} else {
+				t.Errorf("kind %s is at version %s, recorded is %q: run with -update-kinds", f[0], f[1], old)
+			}
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package mwp_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReadmeConsole runs the commands of the README's console blocks, one after
+// the other in one shell, and compares what they print, stdout and stderr
+// together. A line of three dots stands for any lines.
+func TestReadmeConsole(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the blocks are written for a POSIX shell")
+	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no sh")
+	}
+	steps := consoleSteps(t, "README.md")
+	if len(steps) == 0 {
+		t.Fatal("README.md has no console block")
+	}
+	dir, bin := t.TempDir(), t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "mwp"), "./cmd/mwp")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build ./cmd/mwp: %v\n%s", err, out)
+	}
+	out := t.TempDir()
+	var script strings.Builder
+	for i, s := range steps {
+		fmt.Fprintf(&script, "{ %s\n} >'%s/%d' 2>&1\n", s.command, out, i)
+	}
+	c := exec.Command(sh, "-c", script.String())
+	c.Dir = dir
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "MWP_") && !strings.HasPrefix(e, "NO_COLOR") && !strings.HasPrefix(e, "CLICOLOR") {
+			c.Env = append(c.Env, e)
+		}
+	}
+	c.Env = append(c.Env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+t.TempDir())
+	if b, err := c.CombinedOutput(); err != nil {
+		// The last command's status is the shell's, and a refusal is none.
+		if _, exited := err.(*exec.ExitError); !exited || len(b) > 0 {
+			t.Errorf("sh: %v\n%s", err, b)
+		}
+	}
+	for i, s := range steps {
+		b, err := os.ReadFile(filepath.Join(out, fmt.Sprint(i)))
+		if err != nil {
+			t.Fatalf("%s: %v", s.command, err)
+		}
+		if got := lines(string(b)); !matchLines(s.want, got) {
+			t.Errorf("README.md shows for `%s`\n%s\n\nwhich prints\n%s", s.command, strings.Join(s.want, "\n"), b)
+		}
+	}
+}
+
+type consoleStep struct {
+	command string
+	want    []string
+}
+
+// consoleSteps reads the blocks: "$ " begins a command, "> " goes on with it.
+// An output line that begins with "> " cannot follow a command directly, so it is
+// taken for output when the command is complete without it.
+func consoleSteps(t *testing.T, file string) []consoleStep {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []consoleStep
+	open, here := false, ""
+	for _, line := range strings.Split(string(text), "\n") {
+		switch {
+		case line == "```console":
+			open = true
+		case line == "```":
+			open = false
+		case !open:
+		case strings.HasPrefix(line, "$ "):
+			command := line[2:]
+			steps = append(steps, consoleStep{command: command})
+			if _, word, ok := strings.Cut(command, "<<'"); ok {
+				here, _, _ = strings.Cut(word, "'")
+			}
+		case here != "" && strings.HasPrefix(line, "> "):
+			steps[len(steps)-1].command += "\n" + line[2:]
+			if line[2:] == here {
+				here = ""
+			}
+		default:
+			s := &steps[len(steps)-1]
+			s.want = append(s.want, line)
+		}
+	}
+	return steps
+}
+
+func lines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// matchLines compares lines; "..." in want stands for any number of them.
+func matchLines(want, got []string) bool {
+	i := slices.Index(want, "...")
+	if i < 0 {
+		return slices.Equal(want, got)
+	}
+	if len(got) < i || !slices.Equal(want[:i], got[:i]) {
+		return false
+	}
+	for n := i; n <= len(got); n++ {
+		if matchLines(want[i+1:], got[n:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestMatchLines(t *testing.T) {
+	for _, c := range []struct {
+		want, got string
+		match     bool
+	}{
+		{"a b", "a b", true}, {"a b", "a", false}, {"a", "a b", false}, {"... b", "a b", true}, {"a ...", "a", true},
+		{"a ... c", "a b b c", true}, {"a ... c", "a b b", false}, {"a ... c ... d", "a c c d", true}, {"...", "", true},
+	} {
+		if got := matchLines(strings.Fields(c.want), strings.Fields(c.got)); got != c.match {
+			t.Errorf("matchLines(%q, %q) = %v, want %v", c.want, c.got, got, c.match)
+		}
+	}
+}
+
+// TestReadmeShowsTheExample checks that the map printed in the README is the one
+// the command above it prints.
+func TestReadmeShowsTheExample(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(expectedMaps, "logistics/dev/browser-sdk/src/client.ts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, want = bytes.ReplaceAll(readme, []byte("\r\n"), []byte("\n")), bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))
+	if !bytes.Contains(readme, []byte("```markdown\n"+string(want)+"```\n")) {
+		t.Error("README.md does not show the expected map of examples/logistics word for word")
+	}
+}
