@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval"
@@ -108,6 +109,10 @@ func (w *Workspace) Map(ctx context.Context, q Request) (*Result, error) {
 			return r, r.refusal()
 		}
 	}
+	if fixed := onDisk(p); q.Target != "" && fixed != "" && fixed != p.abs {
+		q.Target = fixed
+		return w.Map(ctx, q)
+	}
 	const tries = 3
 	for i := 1; ; i++ {
 		r, err := w.compute(ctx, p, &q)
@@ -118,6 +123,16 @@ func (w *Workspace) Map(ctx context.Context, q Request) (*Result, error) {
 			return nil, err
 		}
 	}
+}
+
+// onDisk returns a place's path as the file system spells it, "" where every
+// spelling is a file of its own (D-100).
+func onDisk(p *place) string {
+	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" {
+		return ""
+	}
+	c := p.candidates[0]
+	return filepath.Join(c.dir, filepath.FromSlash(eval.OnDiskCase(c.dir, c.target)))
 }
 
 // fromOf returns the nearest anchor's directory as seen from a candidate.

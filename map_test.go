@@ -801,6 +801,31 @@ one two three four five
 	}
 }
 
+func TestLimits(t *testing.T) {
+	imports := "---\nimports:\n" + strings.Repeat("  - local: x.md\n", 2001) + "---\nA\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"a large file":     {strings.Repeat("word ", 9000), "included L0/50 .mwp\nincluded L1/50 a/.mwp-context.md\nerror budget_overrun \nwarning large_context a/.mwp-context.md\n"},
+		"a too large file": {strings.Repeat("x", 1<<20+1), "error limit_exceeded a/.mwp-context.md\n"},
+		"a long header":    {"---\n" + strings.Repeat("# x\n", 1<<14) + "layer: 1\n---\nA\n", "error limit_exceeded a/.mwp-context.md:1\n"},
+		"many imports":     {imports, "error limit_exceeded a/x\n"},
+	} {
+		root := unpack(t, "-- .mwp --\ndescription = \"d\"\n-- a/x --\n")
+		if err := os.WriteFile(filepath.Join(root, "a/.mwp-context.md"), []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got := summary(mapOf(t, mwp.Options{Dir: root}, mwp.Request{Target: "a/x"}))
+		var errors []string
+		for line := range strings.Lines(got) {
+			if !strings.Contains(line, "unsupported_yet") {
+				errors = append(errors, line)
+			}
+		}
+		if diff := cmp.Diff(c.want, strings.Join(errors, "")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestLineEndsDoNotMatter is case 01 and fixture 5: the same text has the same
 // hash with Windows line ends and a byte order mark.
 func TestLineEndsDoNotMatter(t *testing.T) {

@@ -98,6 +98,7 @@ func (n Budget) Compute(r graph.Reader) (v BudgetValue, err error) {
 		return v, err
 	}
 	v.Dropped = make([]bool, len(l.Candidates))
+	v.large(l.Candidates)
 	v.fileCaps(l.Candidates)
 	for layer := range ir.LayerCount {
 		v.layerCap(l.Candidates, layer)
@@ -140,6 +141,23 @@ func measureAll(r graph.Reader, ks []Candidate, counter string) ([]int, []cas.Di
 		}
 	}
 	return sizes, bodies, nil
+}
+
+// largeContext is the size in tokens above which one file crowds out the others
+// whatever the caps say; the proposal's upper end for a stage.
+const largeContext = 8000
+
+// large warns about single files that ought to be split.
+func (v *BudgetValue) large(ks []Candidate) {
+	for i, k := range ks {
+		if v.Tokens[i] > largeContext {
+			v.Overrun = append(v.Overrun, ir.Diagnostic{
+				Code: ir.LargeContext, Severity: ir.SeverityWarning, Source: k.Source,
+				Message: fmt.Sprintf("%d tokens in one file, more than %d%s", v.Tokens[i], largeContext, ownedBy(k)),
+				Hint:    "split it by concern and import the parts where they apply",
+			})
+		}
+	}
 }
 
 // fileCaps applies max_tokens, which counts only where it is below the layer's

@@ -237,7 +237,7 @@ func TestLocateKeys(t *testing.T) {
 		"t": "6:3", "t.u": "6:7",
 		"t.u.v": "7:1", "t.u.v.w": "7:7", "t.u.v.x": "7:14", "t.u.v.x.y": "7:16", `t.u.v."é"`: "7:40", "t.u.v.q": "7:50",
 		"t.u.m": "8:1", "t.u.p": "11:1", "s": "15:3", "s.k": "16:1",
-		`s."l\\"`: "17:1", `s."l\\"."\\"`: "17:9", `s."l\\".n`: "17:21",
+		`s."l\\"`: "17:1", `s."l\\"."\\"`: "17:10", `s."l\\".n`: "17:22",
 	}
 	got := map[string]string{}
 	for key, p := range locateKeys(text).places {

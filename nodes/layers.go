@@ -103,6 +103,9 @@ func (Layers) Kind() *graph.Kind { return layersKind }
 // defaultPriority is what an entry has that declares none.
 const defaultPriority = 50
 
+// maxCandidates bounds a map (D-102).
+const maxCandidates = 2000
+
 // located is a context file with its header and its place on the cascade.
 type located struct {
 	ContextFile
@@ -187,6 +190,12 @@ func (n Layers) Compute(r graph.Reader) (v LayersValue, err error) {
 			k.Reason = fmt.Sprintf("%d levels above the target's directory, the window is %d", d, window)
 		}
 		v.Candidates = append(v.Candidates, k)
+	}
+	if len(v.Candidates) > maxCandidates {
+		v.Problems = append(v.Problems, ir.Diagnostic{
+			Code: ir.LimitExceeded, Severity: ir.SeverityError, Source: n.Target,
+			Message: fmt.Sprintf("%d entries and imports on the path to the target, the limit is %d", len(v.Candidates), maxCandidates),
+		})
 	}
 	for i := range v.Candidates {
 		if k := &v.Candidates[i]; n.Orientation && k.Status == "" && k.Layer != 0 {

@@ -150,7 +150,7 @@ configuration. Flags that only repeat another one have no variable.
 	}
 	b.WriteString(`
   MWP_LOG             error, warn, info or debug: as -q, nothing, -v and -vv
-  MWP_DEBUG           hash: what went into each key; panic: stacks; both: hash,panic
+  MWP_DEBUG           hash: what went into each key; panic: stacks; or both
   NO_COLOR            no colours, unless --color always
   CLICOLOR_FORCE      colours in pipes too; TERM=dumb has none
 

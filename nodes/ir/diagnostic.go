@@ -49,6 +49,7 @@ const (
 	TargetMissing         Code = "target_missing"
 	StaleContextMD        Code = "stale_context_md"
 	TokenizerDisagrees    Code = "tokenizer_disagrees"
+	LargeContext          Code = "large_context"
 	UnsupportedYet        Code = "unsupported_yet"
 )
 
