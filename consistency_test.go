@@ -205,7 +205,7 @@ func (e *editor) step(i int) string {
 		if victim == "." {
 			victim = path
 		}
-		e.each(func(root string) error { return os.RemoveAll(filepath.Join(root, victim)) })
+		e.each(func(root string) error { os.RemoveAll(filepath.Join(root, victim)); return nil })
 		e.stampUp(filepath.Dir(victim))
 		what = "remove " + victim
 	case op < 15:

@@ -52,7 +52,7 @@ func newTree(root string, s shape) (*tree, error) {
 		t.dirs = append(t.dirs, filepath.Join(t.dirs[i-1], fmt.Sprintf("%s-%d", pick(path), i)))
 	}
 	t.target = filepath.Join(t.dirs[s.depth-1], "main.go")
-	if err := t.write(".mwp/config.toml", "name = \"generated\"\ndescription = \"A generated tree.\"\n"); err != nil {
+	if err := t.write(".mwp/config.toml", "name = \"generated\"\n\n[budgets]\nl1 = \"none\"\nl2 = \"none\"\nl3 = \"none\"\n"); err != nil {
 		return nil, err
 	}
 	if err := t.write(".mwp/intents/plan.md", "# Plan\n\nMeasure.\n"); err != nil {

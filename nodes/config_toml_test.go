@@ -258,7 +258,7 @@ func TestHostileConfigs(t *testing.T) {
 	long := func(s string) string { return strings.Repeat(s, maxConfigBytes/2/len(s)) }
 	many := func(format string) string {
 		var b strings.Builder
-		for i := 0; b.Len() < maxConfigBytes-1000; i++ {
+		for i := 0; b.Len() < maxConfigBytes/2; i++ {
 			fmt.Fprintf(&b, format, i)
 		}
 		return b.String()
@@ -273,7 +273,7 @@ func TestHostileConfigs(t *testing.T) {
 		"deep in arrays": "a=" + strings.Repeat("[{a=", maxConfigDepth),
 		"17 levels":      "[a.b.c.d.e.f.g.h]\ni.j.k.l.m.n.o.p=[1]",
 		"long path":      "a" + strings.Repeat("a", 60_000) + "={" + many("k%d=1,") + "}",
-		"deep paths":     "[" + strings.Repeat("abcdefgh.", 12) + "x]\n" + many("k%d=1\n"),
+		"deep paths":     "[" + strings.Repeat("abcdefghijkl.", 15) + "x]\n" + many("k%d=1\n"),
 		"size":           "#" + strings.Repeat("x", maxConfigBytes),
 	} {
 		_, ds := ParseConfig([]byte(text))

@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -170,6 +172,32 @@ func TestAMapIsWrittenAtOnce(t *testing.T) {
 		var w oneWrite
 		if code := run(context.Background(), strings.Fields(line), nil, &w, io.Discard, noEnv); code != 0 || w.calls != 1 {
 			t.Errorf("mwp %s: exit status %d, %d writes, want 0 and 1", line, code, w.calls)
+		}
+	}
+}
+
+// before calls its function when something is written.
+type before struct{ f func() }
+
+func (w before) Write(b []byte) (int, error) { w.f(); return len(b), nil }
+
+func TestTheAnswerComesBeforeTheCache(t *testing.T) {
+	dir := project(t, small)
+	slots := filepath.Join(dir, ".mwp", "cache", "v1", "slots")
+	for _, line := range []string{"map dev/x.ts", "map --each dev", "explain dev/x.ts"} {
+		if err := os.RemoveAll(slots); err != nil {
+			t.Fatal(err)
+		}
+		out := before{func() {
+			if _, err := os.Stat(slots); err == nil {
+				t.Errorf("mwp %s: recorded before it was printed", line)
+			}
+		}}
+		if code := run(context.Background(), strings.Fields(line), nil, out, io.Discard, noEnv); code != 0 {
+			t.Errorf("mwp %s: exit status %d", line, code)
+		}
+		if _, err := os.Stat(slots); err != nil {
+			t.Errorf("mwp %s: not recorded: %v", line, err)
 		}
 	}
 }
@@ -473,12 +501,19 @@ func TestSignalsOfAProcess(t *testing.T) {
 	}
 	big := map[string]string{".mwp/config.toml": "name = \"x\"\n[budgets]\nl0 = \"none\"\n", ".mwp-context.md": strings.Repeat("All work and no play.\n", 20000)}
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			t.Logf("NOT CHECKED: %v is ignored by whoever runs this test", sig)
+			continue
+		}
 		project(t, big)
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := exec.Command("mwp", "map")
+		// A run that does not end by the signal ends by this.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		c := exec.CommandContext(ctx, "mwp", "map")
 		c.Stdout = w
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
