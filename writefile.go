@@ -50,7 +50,7 @@ func WriteFile(path string, content []byte) (err error) {
 	if err = f.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(path, content, perm)
+	return os.Rename(f.Name(), path)
 }
 
 // createTemp makes a hidden file with a name of its own. os.CreateTemp would make

@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -46,14 +49,81 @@ func (s *Slot) code(c *cas.Coder) {
 	c.Int64(&s.Created)
 	c.Int64(&s.ValidFrom)
 	c.Int64(&s.Expires)
+	var kinds nameTable
+	var last frontCoder
 	cas.Slice(c, &s.Leaves, func(c *cas.Coder, l *SlotLeaf) {
-		c.String(&l.Kind)
-		c.Bytes(&l.Params)
+		kinds.code(c, &l.Kind)
+		last.code(c, l.Kind, &l.Params)
 		c.Bytes(&l.State)
 		l.Print.code(c)
 		c.Bool(&l.Trusted)
 	})
 	c.Bytes(&s.Edges)
+}
+
+// nameTable codes a name by its number, and in full where it first occurs: its
+// number is then one more than any before.
+type nameTable struct{ names []string }
+
+func (t *nameTable) code(c *cas.Coder, name *string) {
+	n := slices.Index(t.names, *name)
+	if n < 0 {
+		n = len(t.names)
+	}
+	if c.Int(&n); n < 0 || n > len(t.names) {
+		c.Fail("name %d of %d", n, len(t.names))
+		return
+	}
+	if n < len(t.names) {
+		*name = t.names[n]
+		return
+	}
+	if c.String(name); slices.Contains(t.names, *name) {
+		c.Fail("the name %q is written twice", *name)
+	}
+	t.names = append(t.names, *name)
+}
+
+// frontCoder codes parameters as the number of bytes they share with the last
+// ones of their kind, and the rest. The leaves of a cascade differ in little but
+// a path's end, and parameters are most of a slot.
+type frontCoder struct{ last map[string][]byte }
+
+func (f *frontCoder) code(c *cas.Coder, kind string, params *[]byte) {
+	last := f.last[kind]
+	shared := 0
+	var rest []byte
+	if !c.Decoding() {
+		shared = commonPrefix(last, *params)
+		rest = (*params)[shared:]
+	}
+	if c.Int(&shared); shared < 0 || shared > len(last) {
+		c.Fail("%d bytes shared of %d", shared, len(last))
+		return
+	}
+	c.Bytes(&rest)
+	if c.Decoding() {
+		p := make([]byte, 0, shared+len(rest))
+		p = append(append(p, last[:shared]...), rest...)
+		if commonPrefix(last, p) != shared {
+			c.Fail("more bytes are shared than the %d written", shared)
+		}
+		*params = p
+	}
+	if f.last == nil {
+		f.last = map[string][]byte{}
+	}
+	f.last[kind] = *params
+}
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
 }
 
 // EncodeSlot returns s in canonical encoding.
@@ -135,90 +205,75 @@ func (e *Evaluator) NewSlot(t graph.Task, result, meta []byte, created time.Time
 	return s, true
 }
 
-// encodeEdges writes a provenance graph: the names of its kinds, then for each
-// step its kind, parameters and dependencies. A leaf's parameters stand in the
-// slot's leaves already, in the same order.
+// edge is one step of a provenance graph as a slot keeps it.
+type edge struct {
+	kind   string
+	params []byte // nil for a leaf, whose parameters stand in the slot's leaves
+	// back holds the distances to the steps it needs: distances are small, indexes
+	// grow.
+	back []int
+}
+
+func codeEdges(c *cas.Coder, edges *[]edge) {
+	var kinds nameTable
+	var last frontCoder
+	cas.Slice(c, edges, func(c *cas.Coder, e *edge) {
+		kinds.code(c, &e.kind)
+		last.code(c, e.kind, &e.params)
+		cas.Slice(c, &e.back, (*cas.Coder).Int)
+	})
+}
+
+// encodeEdges writes a provenance graph. A leaf's parameters are not repeated:
+// leaves come in the same order as in the slot.
 func encodeEdges(prov graph.Provenance) []byte {
-	var names []string
-	number := map[string]uint64{}
-	for _, s := range prov {
-		if name := s.Task.Kind().Name; number[name] == 0 {
-			names = append(names, name)
-			number[name] = uint64(len(names))
-		}
-	}
-	var e cas.Encoder
-	e.Count(len(names))
-	for _, n := range names {
-		e.String(n)
-	}
-	e.Count(len(prov))
+	edges := make([]edge, len(prov))
 	for i, s := range prov {
 		k := s.Task.Kind()
-		e.Uint(number[k.Name] - 1)
+		edges[i].kind = k.Name
 		if k.Leaf {
 			continue
 		}
-		e.Bytes(k.EncodeParams(s.Task))
-		e.Count(len(s.Needs))
+		edges[i].params = k.EncodeParams(s.Task)
 		for _, n := range s.Needs {
-			e.Uint(uint64(i - n)) // distances are small, indexes grow
+			edges[i].back = append(edges[i].back, i-n)
 		}
 	}
-	return e.Encoded()
+	return cas.EncodeValue(&edges, codeEdges)
 }
 
 // Provenance returns the graph that the slot's result was computed from, or an
 // error when a kind is not known any more.
 func (s *Slot) Provenance(kinds func(name string) *graph.Kind) (graph.Provenance, error) {
-	d := cas.NewDecoder(s.Edges)
-	names := make([]string, d.Count(1))
-	for i := range names {
-		names[i] = d.String()
+	edges, err := cas.DecodeValue(s.Edges, codeEdges)
+	if err != nil {
+		return nil, err
 	}
 	leaves := s.Leaves
-	prov := make(graph.Provenance, d.Count(1))
-	for i := range prov {
-		n := d.Uint()
-		if n >= uint64(len(names)) {
-			d.Fail("kind %d of %d", n, len(names))
-			break
-		}
-		k := kinds(names[n])
+	prov := make(graph.Provenance, len(edges))
+	for i, e := range edges {
+		k := kinds(e.kind)
 		if k == nil {
-			d.Fail("kind %s is not known", names[n])
-			break
+			return nil, fmt.Errorf("the kind %q is not known", e.kind)
 		}
-		var params []byte
+		params := e.params
+		prov[i].Status = graph.Hit
 		if k.Leaf {
 			if len(leaves) == 0 {
-				d.Fail("more leaves than recorded")
-				break
+				return nil, errors.New("more leaves than were recorded")
 			}
 			params, leaves = leaves[0].Params, leaves[1:]
 			prov[i].Status = graph.Read
-		} else {
-			params = d.Bytes()
-			prov[i].Needs = make([]int, d.Count(1))
-			for j := range prov[i].Needs {
-				back := d.Uint()
-				if back == 0 || back > uint64(i) {
-					d.Fail("step %d needs a later one", i)
-					break
-				}
-				prov[i].Needs[j] = i - int(back)
+		}
+		for _, back := range e.back {
+			if back <= 0 || back > i {
+				return nil, fmt.Errorf("step %d needs a later one", i)
 			}
-			prov[i].Status = graph.Hit
+			prov[i].Needs = append(prov[i].Needs, i-back)
 		}
-		t, err := k.DecodeParams(params)
-		if err != nil {
-			d.Fail("%v", err)
-			break
+		if prov[i].Task, err = k.DecodeParams(params); err != nil {
+			return nil, err
 		}
-		prov[i].Task = t
-	}
-	if err := d.Finish(); err != nil {
-		return nil, err
 	}
 	return prov, nil
 }

@@ -32,7 +32,10 @@ func (f *Fingerprint) code(c *cas.Coder) {
 	c.Bool(&f.Exec)
 	c.Int64(&f.Size)
 	c.Int64(&f.MTime)
-	c.Int64(&f.CTime)
+	// The two times are mostly equal or close.
+	since := f.CTime - f.MTime
+	c.Int64(&since)
+	f.CTime = f.MTime + since
 	c.Uint64(&f.Inode)
 }
 

@@ -119,7 +119,24 @@ type ProbeState struct {
 
 // ProbeKind is the kind of Probe.
 var ProbeKind = defineLeaf("probe",
-	func(c *cas.Coder, p *Probe) { c.String(&p.Dir); c.String(&p.Names) },
+	func(c *cas.Coder, p *Probe) {
+		// Names before the directory, and one by one: the probes of a cascade ask for
+		// the same names but the last, and a slot shares the beginning.
+		names := strings.Split(p.Names, "/")
+		if c.Decoding() {
+			names = nil
+		}
+		if c.Strings(&names); len(names) == 0 {
+			c.Fail("a probe without names")
+		}
+		for _, n := range names {
+			if strings.Contains(n, "/") {
+				c.Fail("the name %q has a separator", n)
+			}
+		}
+		p.Names = strings.Join(names, "/")
+		c.String(&p.Dir)
+	},
 	func(c *cas.Coder, s *ProbeState) {
 		s.Dir.code(c)
 		cas.Slice(c, &s.Types, func(c *cas.Coder, t *FileType) { t.code(c) })

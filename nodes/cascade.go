@@ -58,10 +58,10 @@ var cascadeKind = graph.Define(graph.Definition[CascadeValue, Cascade]{
 	Value: func(c *cas.Coder, v *CascadeValue) {
 		cas.Slice(c, &v.Levels, func(c *cas.Coder, l *Level) {
 			c.String(&l.Dir)
-			c.String(&l.Real)
+			codeReal(c, l.Dir, &l.Real)
 			cas.Slice(c, &l.Contexts, func(c *cas.Coder, f *ContextFile) {
 				c.String(&f.Path)
-				c.String(&f.Real)
+				codeReal(c, f.Path, &f.Real)
 				c.Uint8((*uint8)(&f.Syntax))
 				c.Bool(&f.Shadowed)
 				c.String(&f.Skipped)
@@ -137,10 +137,18 @@ func (n Cascade) Compute(r graph.Reader) (CascadeValue, error) {
 		case len(rest) == 1 && to.Type != graph.Absent:
 			return w.v, nil
 		default:
-			w.warn(ir.TargetMissing, n.Target, fmt.Sprintf("the target does not exist; this is the map of %s", dir), "")
+			w.warn(ir.TargetMissing, n.Target, fmt.Sprintf("the target does not exist; this is the map of %s", spoken(dir)), "")
 			return w.v, nil
 		}
 	}
+}
+
+// spoken is what a message calls a directory.
+func spoken(dir string) string {
+	if dir == "." {
+		return "the root"
+	}
+	return dir
 }
 
 func (w *walk) refuse(code ir.Code, source, message, hint string) {
@@ -292,7 +300,7 @@ func (w *walk) insideState(target, state, real string, rest []string) error {
 	case to.Loop:
 		w.refuse(ir.LinkLoop, target, "links that go round", "")
 	case to.Type == graph.Absent:
-		w.warn(ir.TargetMissing, target, fmt.Sprintf("the target does not exist; this is the map of %s", parent(state)), "")
+		w.warn(ir.TargetMissing, target, fmt.Sprintf("the target does not exist; this is the map of %s", spoken(parent(state))), "")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ var contextKind = graph.Define(graph.Definition[ContextValue, Context]{
 	Name: "context", Version: 1, Order: 45,
 	Params: func(c *cas.Coder, n *Context) {
 		c.String(&n.Path)
-		c.String(&n.Real)
+		codeReal(c, n.Path, &n.Real)
 		c.Uint8((*uint8)(&n.Syntax))
 	},
 	Value: func(c *cas.Coder, v *ContextValue) {
@@ -37,6 +37,25 @@ var contextKind = graph.Define(graph.Definition[ContextValue, Context]{
 		cas.Slice(c, &v.Problems, codeDiagnostic)
 	},
 })
+
+// codeReal codes where a path's links lead; mostly that is the path itself,
+// which is written as "".
+func codeReal(c *cas.Coder, path string, real *string) {
+	short := *real
+	if short == path {
+		short = ""
+	}
+	c.String(&short)
+	if !c.Decoding() {
+		return
+	}
+	if *real = short; short == path {
+		c.Fail("%q is written twice", path)
+	}
+	if short == "" {
+		*real = path
+	}
+}
 
 // Kind returns the kind "context".
 func (Context) Kind() *graph.Kind { return contextKind }

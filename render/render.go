@@ -27,7 +27,7 @@ type Options struct {
 }
 
 // Markdown renders m in the order of D-60: marker, read-only banner, delta note,
-// budget line, preamble, layers, lists. It ends with one newline.
+// budget line, missing imports, preamble, layers, lists. It ends with one newline.
 func Markdown(m *ir.Map, o Options) []byte {
 	w := newWriter(m, o, &markdownFrame)
 	w.document()

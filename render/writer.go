@@ -45,6 +45,7 @@ func (w *writer) document() {
 	w.banner(entries, guards)
 	w.delivered()
 	w.budget()
+	w.unresolved()
 	w.tokens()
 	w.section(section{tag: "instructions"}, func() {
 		title, lines := preamble(w.m)
@@ -226,6 +227,42 @@ func (w *writer) budget() {
 				w.raw(strconv.Itoa(r.Tokens) + " tokens)\n")
 			}
 		}
+	})
+}
+
+// namedUnresolved bounds how many missing imports the text names.
+const namedUnresolved = 10
+
+// unresolved says which imports did not come: whoever reads the text alone would
+// not know that rules are missing from it (D-110).
+func (w *writer) unresolved() {
+	var missing []*ir.TraceRecord
+	for i := range w.m.Trace {
+		if r := &w.m.Trace[i]; r.Status == ir.Unresolved {
+			missing = append(missing, r)
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	w.section(section{tag: "missing"}, func() {
+		w.quote()
+		w.say("⚠️ Imported but not in this map: ")
+		for i, r := range missing[:min(len(missing), namedUnresolved)] {
+			if i > 0 {
+				w.raw(", ")
+			}
+			w.name(r.Source)
+			if r.Declared != "" {
+				w.raw(" (")
+				w.name(r.Declared)
+				w.raw(")")
+			}
+		}
+		if more := len(missing) - namedUnresolved; more > 0 {
+			w.raw(" and " + strconv.Itoa(more) + " more")
+		}
+		w.raw(".\n")
 	})
 }
 

@@ -22,7 +22,6 @@ func (a *app) interruptible() func() {
 	a.ctx = ctx
 	signals := make(chan os.Signal, 1)
 	a.uninterruptible = func() {
-		signal.Stop(signals)
 		cancel(nil)
 	}
 	return func() {
