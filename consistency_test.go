@@ -56,6 +56,9 @@ func TestFromScratchConsistency(t *testing.T) {
 					what += "; " + e.damage()
 				}
 				e.compare(fmt.Sprintf("seed %d, step %d: %s", s, i, what))
+				if i == n-1 {
+					t.Logf("%d questions: %d refused, %d served from slots, %d of %d changed options changed the answer", e.asked, e.refused, e.served, e.mattered, e.asked/2)
+				}
 				if t.Failed() {
 					t.Fatalf("last steps:\n%s", strings.Join(e.log[max(0, len(e.log)-6):], "\n"))
 				}
@@ -76,6 +79,9 @@ type editor struct {
 	places  [2]string
 	scratch string
 	log     []string
+	// What the questions were worth: a run in which most are refused, or in which
+	// options never matter, tests little.
+	asked, refused, served, mattered int
 }
 
 func newEditor(t *testing.T, seed uint64, settled bool) *editor {
@@ -188,7 +194,23 @@ func (e *editor) step(i int) string {
 		// An emptied cache is a state of its own, and keeps the copies small.
 		os.RemoveAll(filepath.Join(e.places[0], ".mwp", "cache"))
 	}
-	switch op := e.rng.IntN(20); {
+	switch op := e.rng.IntN(28); {
+	case op >= 20:
+		// Mend what earlier edits broke, so that most questions have an answer.
+		e.write(".mwp/config.toml", configs[e.rng.IntN(4)])
+		for _, d := range []string{"pkg", "pkg/app", "svc"} {
+			e.write(d+"/.mwp-context.md", pick(e, headers[:6])+pick(e, bodies[1:]))
+		}
+		for _, d := range editDirs {
+			e.each(func(root string) error {
+				for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".mwp-context.yaml"} {
+					os.RemoveAll(filepath.Join(root, d, name))
+				}
+				return nil
+			})
+			e.stampUp(d)
+		}
+		what = "mend"
 	case op < 8:
 		text := e.content(name)
 		e.write(path, text)
@@ -337,6 +359,9 @@ func (e *editor) ask(root, target string, q mwp.Request, o mwp.Options) string {
 	if err := r.Record(); err != nil {
 		e.t.Logf("record: %v", err)
 	}
+	if r.Served {
+		e.served++
+	}
 	var b strings.Builder
 	b.Write(r.Text)
 	for _, n := range r.Notices {
@@ -350,6 +375,7 @@ func (e *editor) compare(what string) {
 	e.t.Helper()
 	copyTree(e.t, filepath.Join(e.places[0], ".mwp", "cache"), filepath.Join(e.places[1], ".mwp", "cache"))
 	target, q := e.request()
+	before := ""
 	for i := range 2 {
 		if i == 1 {
 			// The same question with one option changed right after it: an option that is
@@ -362,6 +388,14 @@ func (e *editor) compare(what string) {
 		}
 		os.RemoveAll(e.scratch)
 		want := e.ask(e.places[0], target, q, mwp.Options{CacheDir: e.scratch, Fresh: true})
+		e.asked++
+		if strings.HasPrefix(want, "error: ") {
+			e.refused++
+		}
+		if i == 1 && want != before {
+			e.mattered++
+		}
+		before = want
 		for _, way := range []struct{ name, root string }{
 			{"cached", e.places[0]}, {"cached again", e.places[0]}, {"moved", e.places[1]},
 		} {

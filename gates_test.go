@@ -47,7 +47,7 @@ func newProject(t *testing.T, levels int) *project {
 }
 
 // dir returns the directory of a level, the root's being level 0.
-func (p *project) dir(level int) string { return "." + strings.Repeat("/d", level) }
+func (p *project) dir(level int) string { return "." + strings.Repeat("/shipment", level) }
 
 func (p *project) context(level int) string { return p.dir(level) + "/.mwp-context.md" }
 
@@ -274,7 +274,7 @@ func TestGateNothingBeside(t *testing.T) {
 	p.settle()
 	r := p.ask()
 	allowed := func(dir string) bool {
-		return dir == "." || dir == ".mwp" || strings.HasPrefix(dir, ".mwp/") || dir == strings.Trim(strings.Repeat("d/", strings.Count(dir, "/")+1), "/")
+		return dir == "." || dir == ".mwp" || strings.HasPrefix(dir, ".mwp/") || dir == strings.Trim(strings.Repeat("shipment/", strings.Count(dir, "/")+1), "/")
 	}
 	lists := 0
 	for _, e := range p.events {

@@ -29,14 +29,20 @@ const (
 
 // lab is a directory with everything that is measured in it.
 type lab struct {
-	c      *config
-	log    io.Writer
-	dir    string
-	env    []string
-	trees  map[string]*tree
-	built  bool
-	scrap  int
+	c     *config
+	log   io.Writer
+	dir   string
+	env   []string // of child processes
+	trees map[string]*tree
+	// scraps is how many scratch directories were named.
+	scraps int
+	// hasGit is set when the small tree is a git repository.
 	hasGit bool
+}
+
+// smallShape is the shape of the tree that most times are measured in.
+func smallShape(seed uint64) shape {
+	return shape{seed: seed, files: smallFiles, depth: depth, contexts: 20, contextSize: contextSize}
 }
 
 func newLab(c *config, log io.Writer) (*lab, error) {
@@ -71,8 +77,8 @@ func (l *lab) prepare(names []string) error {
 		return err
 	}
 	shapes := map[string]shape{
-		"small": {seed: l.c.seed, files: smallFiles, depth: depth, contexts: 20, contextSize: contextSize},
-		"cold":  {seed: l.c.seed, files: smallFiles, depth: depth, contexts: 20, contextSize: contextSize},
+		"small": smallShape(l.c.seed),
+		"cold":  smallShape(l.c.seed),
 		"large": {seed: l.c.seed, files: l.c.files, depth: depth, contexts: l.c.files / 100, contextSize: contextSize},
 	}
 	for _, name := range names {
@@ -111,9 +117,6 @@ func (l *lab) prepare(names []string) error {
 
 // build builds mwp as it is released, and what it is compared with.
 func (l *lab) build() error {
-	if l.built {
-		return nil
-	}
 	root, err := moduleRoot()
 	if err != nil {
 		return err
@@ -133,7 +136,6 @@ func (l *lab) build() error {
 			return err
 		}
 	}
-	l.built = true
 	return nil
 }
 
@@ -183,8 +185,8 @@ func (l *lab) mwp(t *tree, args ...string) (string, error) {
 
 // scratch returns a new directory's path; the directory does not exist.
 func (l *lab) scratch() string {
-	l.scrap++
-	return filepath.Join(l.dir, fmt.Sprintf("scratch%d", l.scrap))
+	l.scraps++
+	return filepath.Join(l.dir, fmt.Sprintf("scratch%d", l.scraps))
 }
 
 // asked is what a map in this process found.

@@ -50,19 +50,21 @@ type scenario struct {
 	name, what string
 	// trees are the trees that its child processes ask about, by name.
 	trees []string
+	// timed is set when the number of runs matters.
+	timed bool
 	run   func(*lab) ([]row, error)
 }
 
 // scenarios are all of them, in the order of the targets.
 var scenarios = []scenario{
-	{"T1", "time of a warm map beside a Go hello world, mwp version and git rev-parse", []string{"small"}, (*lab).warmTime},
-	{"T2", "system calls of a warm map, and the directories that maps read", []string{"small"}, (*lab).systemCalls},
-	{"T3", "time of a warm map in a large tree beside a small one", []string{"small", "large"}, (*lab).growth},
-	{"T6", "nodes computed after an edit of one body and after a touch", nil, (*lab).edits},
-	{"T8", "nodes computed after the tree and its cache were copied", nil, (*lab).relocated},
-	{"T9", "time of a cold map beside a warm one, and nodes computed after a branch switch and back", []string{"small", "cold"}, (*lab).cold},
-	{"T11", "bytes on disk", nil, (*lab).disk},
-	{"memory", "peak memory of a warm map", []string{"small"}, (*lab).memory},
+	{"T1", "time of a warm map beside a Go hello world, mwp version and git rev-parse", []string{"small"}, true, (*lab).warmTime},
+	{"T2", "system calls of a warm map, and the directories that maps read", []string{"small"}, false, (*lab).systemCalls},
+	{"T3", "time of a warm map in a large tree beside a small one", []string{"small", "large"}, true, (*lab).growth},
+	{"T6", "nodes computed after an edit of one body and after a touch", nil, false, (*lab).edits},
+	{"T8", "nodes computed after the tree and its cache were copied", nil, false, (*lab).relocated},
+	{"T9", "time of a cold map beside a warm one, and nodes computed after a branch switch and back", []string{"small", "cold"}, true, (*lab).cold},
+	{"T11", "bytes on disk", nil, false, (*lab).disk},
+	{"memory", "peak memory of a warm map", []string{"small"}, false, (*lab).memory},
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -153,7 +155,7 @@ func measure(c *config, chosen []scenario, stdout, stderr io.Writer) (err error)
 // command is what measures a scenario again.
 func (l *lab) command(s scenario) string {
 	text := "go run ./bench --only " + s.name
-	if slices.ContainsFunc(s.trees, func(t string) bool { return t != "" }) {
+	if s.timed {
 		text += fmt.Sprintf(" --runs %d", l.c.runs)
 	}
 	if slices.Contains(s.trees, "large") {

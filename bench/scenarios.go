@@ -78,22 +78,22 @@ func (l *lab) systemCalls() ([]row, error) {
 				version.own(), len(slot.Leaves), ancestors(t), warm.beyond(version), warm.total(), version.total())),
 		limited("directories read by a warm map", float64(len(warm.listed)), 0, "count", strings.Join(warm.listed, " ")),
 	}
-	if err := os.RemoveAll(t.cache()); err != nil {
+	fresh, err := newTree(l.scratch(), smallShape(l.c.seed))
+	if err != nil {
 		return nil, err
 	}
-	cold, err := trace(l.dir, t.root, l.env, l.binary("mwp"), "map", t.target)
+	cold, err := trace(l.dir, fresh.root, l.env, l.binary("mwp"), "map", fresh.target)
 	if err != nil {
 		return nil, err
 	}
 	beside := 0
 	for _, dir := range cold.listed {
-		if !t.within(dir) {
+		if !fresh.within(dir) {
 			beside++
 		}
 	}
-	rows = append(rows, limited("directories beside the target's path read by a cold map", float64(beside), 0, "count",
-		fmt.Sprintf("reads %d: %s; %d system calls", len(cold.listed), strings.ReplaceAll(strings.Join(cold.listed, " "), t.root, "."), cold.own())))
-	return rows, l.warmAgain("small")
+	return append(rows, limited("directories beside the target's path read by a cold map", float64(beside), 0, "count",
+		fmt.Sprintf("reads %d: %s; %d system calls", len(cold.listed), strings.ReplaceAll(strings.Join(cold.listed, " "), fresh.root, "."), cold.own()))), nil
 }
 
 // warmCallLimit is T2's limit.
@@ -105,21 +105,6 @@ func warmCallLimit(version *calls, slot *eval.Slot, t *tree) int {
 // the target, which may be a directory, and everything above it.
 func ancestors(t *tree) int {
 	return strings.Count(filepath.ToSlash(filepath.Join(t.root, t.target)), "/") + 1
-}
-
-// warmAgain makes a tree's map warm after its cache was removed.
-func (l *lab) warmAgain(name string) error {
-	t := l.trees[name]
-	if _, err := l.mwp(t, "map", t.target); err != nil {
-		return err
-	}
-	time.Sleep(settleTime)
-	for range 2 {
-		if _, err := l.mwp(t, "map", t.target); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (l *lab) growth() ([]row, error) {

@@ -55,7 +55,7 @@ type Disk struct {
 	dir     string
 	prepare func() error
 	o       DiskOptions
-	zstd    compressor
+	deflate compressor
 	// large is the size in bytes from which a segment is merged no more.
 	large int64
 	// step is called at the points where a flush or merge may be interrupted; tests
@@ -98,7 +98,7 @@ func (d *Disk) Value(g Digest) ([]byte, error) {
 			}
 		}
 	}, func(s *segment) (bool, error) {
-		b, ok, err := s.value(g, &d.zstd)
+		b, ok, err := s.value(g, &d.deflate)
 		if ok {
 			found, why = b, nil
 			d.touch(s)
@@ -130,7 +130,7 @@ func (d *Disk) Actions(k Key) [][]byte {
 		out = d.pending.newest(k)
 	}, func(s *segment) (bool, error) {
 		used := false
-		err := s.actions(k, &d.zstd, func(b []byte) bool {
+		err := s.actions(k, &d.deflate, func(b []byte) bool {
 			used = true
 			if !slices.ContainsFunc(out, func(o []byte) bool { return bytes.Equal(o, b) }) {
 				out = append(out, b)
@@ -166,7 +166,7 @@ func (d *Disk) Close() error {
 		s.close()
 	}
 	d.pending, d.segments, d.listed, d.closed = pending{}, nil, true, true
-	d.zstd.close()
+	d.deflate.close()
 	return nil
 }
 
@@ -324,7 +324,7 @@ func (d *Disk) missing(entries []entry) []entry {
 
 func (d *Disk) hasValue(g Digest) bool {
 	for _, s := range d.segments {
-		if _, ok, _ := s.value(g, &d.zstd); ok {
+		if _, ok, _ := s.value(g, &d.deflate); ok {
 			d.touch(s)
 			return true
 		}
@@ -336,7 +336,7 @@ func (d *Disk) newestIs(k Key, b []byte) bool {
 	for _, s := range d.segments {
 		any, equal := false, false
 		// A bad record is left out by every reader, so the next one is the newest.
-		s.actions(k, &d.zstd, func(got []byte) bool {
+		s.actions(k, &d.deflate, func(got []byte) bool {
 			any, equal = true, bytes.Equal(got, b)
 			return false
 		})
@@ -360,7 +360,7 @@ func (d *Disk) write(entries []entry) error {
 		for _, e := range entries {
 			p := rawPayload(e.b)
 			if total >= compressTotal {
-				p = d.zstd.pack(e.b)
+				p = d.deflate.pack(e.b)
 			}
 			if err := w.add(e.kind, &e.key, p); err != nil {
 				return err

@@ -101,7 +101,7 @@ func TestDiskIsLazy(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(filepath.Dir(dir))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("reading made a directory: %v", err)
 	}
-	if d.zstd.enc != nil || d.zstd.dec != nil {
+	if d.deflate.w != nil || d.deflate.r != nil {
 		t.Error("a compressor was built for nothing")
 	}
 }
@@ -355,7 +355,7 @@ func TestMergeKeepsTheNewest(t *testing.T) {
 	}
 	records, packed := payloads(t, d), 0
 	for _, p := range records {
-		if p.codec == zstdCodec {
+		if p.codec == deflateCodec {
 			packed++
 		}
 	}

@@ -40,8 +40,8 @@ func Fsck(dir string) (FsckReport, error) {
 	if err != nil {
 		return r, fmt.Errorf("check cache: %w", err)
 	}
-	c := checker{FsckReport: &r, zstd: new(compressor)}
-	defer c.zstd.close()
+	c := checker{FsckReport: &r, deflate: new(compressor)}
+	defer c.deflate.close()
 	for _, f := range files {
 		switch f.kind {
 		case slotFile:
@@ -59,7 +59,7 @@ func Fsck(dir string) (FsckReport, error) {
 // checker adds to a report.
 type checker struct {
 	*FsckReport
-	zstd *compressor
+	deflate *compressor
 }
 
 func (c *checker) problem(path string, off int64, what any) {
@@ -140,7 +140,7 @@ func (c *checker) records(path string, r io.ReaderAt, size int64) error {
 			return err
 		}
 		for _, e := range entries {
-			_, _, err := source{s: s, indexed: e, kind: kind}.read(r, c.zstd)
+			_, _, err := source{s: s, indexed: e, kind: kind}.read(r, c.deflate)
 			switch {
 			case err == nil:
 				c.Records++

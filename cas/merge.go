@@ -43,7 +43,7 @@ func (d *Disk) merge() error {
 	if len(inputs) <= d.o.MaxSegments {
 		return nil
 	}
-	m := merger{zstd: &d.zstd, inputs: reopened(inputs)}
+	m := merger{deflate: &d.deflate, inputs: reopened(inputs)}
 	defer m.close()
 	if err := m.gather(); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -114,9 +114,9 @@ func (d *Disk) stepped(name string) {
 
 // merger chooses the records of a merged segment.
 type merger struct {
-	zstd   *compressor
-	inputs []*segment // newest first
-	kept   []source   // newest first
+	deflate *compressor
+	inputs  []*segment // newest first
+	kept    []source   // newest first
 }
 
 // reopened returns segments with files of their own. A merge takes long; a reader
@@ -210,7 +210,7 @@ func (m *merger) read(rec source) (payload, []byte, error) {
 		return payload{}, nil, err
 	}
 	defer done()
-	return rec.read(r, m.zstd)
+	return rec.read(r, m.deflate)
 }
 
 // read reads and checks a record as it is stored and unpacked.
@@ -241,7 +241,7 @@ func (m *merger) write(d *Disk) (*segment, error) {
 			p, b, err := m.read(rec)
 			if err == nil {
 				if p.codec == rawCodec {
-					p = m.zstd.pack(b)
+					p = m.deflate.pack(b)
 				}
 				err = w.add(rec.kind, &rec.key, p)
 			}

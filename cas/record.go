@@ -11,7 +11,7 @@ import (
 //
 //	0   4   length of the whole record
 //	4   1   kind: 1 value, 2 action
-//	5   1   codec: 0 raw, 1 zstd
+//	5   1   codec: 0 raw, 1 DEFLATE
 //	6   4   length of the payload before compression
 //	10  32  digest of the value or key of the action
 //	42  n   payload
@@ -35,8 +35,8 @@ const (
 type codec uint8
 
 const (
-	rawCodec  codec = 0
-	zstdCodec codec = 1
+	rawCodec     codec = 0
+	deflateCodec codec = 1
 )
 
 // errDamaged is what bytes that no writer produced are reported as.
@@ -91,7 +91,7 @@ func parseHead(b []byte) (h head, err error) {
 	case h.kind != valueRecord && h.kind != actionRecord:
 		return h, damaged("record of kind %d", h.kind)
 	case h.codec == rawCodec && stored == h.raw:
-	case h.codec == zstdCodec && stored < h.raw:
+	case h.codec == deflateCodec && stored < h.raw:
 	default:
 		return h, damaged("codec %d for %d bytes that were %d", h.codec, stored, h.raw)
 	}

@@ -224,7 +224,7 @@ func TestSmallFlushIsRawAndLargeOneCompressed(t *testing.T) {
 	for _, c := range []struct {
 		values int
 		want   codec
-	}{{2, rawCodec}, {20, zstdCodec}} {
+	}{{2, rawCodec}, {20, deflateCodec}} {
 		d := OpenDisk(t.TempDir(), DiskOptions{})
 		for i := range c.values {
 			v := fmt.Appendf(text[:len(text):len(text)], "%d", i)
@@ -259,7 +259,7 @@ func payloads(t *testing.T, d *Disk) (out []payload) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := merger{zstd: &d.zstd}
+		m := merger{deflate: &d.deflate}
 		for _, rec := range records {
 			p, _, err := m.read(rec)
 			if err != nil {
@@ -311,7 +311,7 @@ func FuzzSegment(f *testing.F) {
 			}
 		}
 		var r FsckReport
-		c := checker{FsckReport: &r, zstd: &shared}
+		c := checker{FsckReport: &r, deflate: &shared}
 		if checkMagic(bytes.NewReader(b)) == nil {
 			if err := c.records("fuzz", bytes.NewReader(b), int64(len(b))); err != nil {
 				t.Error(err)

@@ -22,6 +22,7 @@ func (a *app) interruptible() func() {
 	a.ctx = ctx
 	signals := make(chan os.Signal, 1)
 	a.uninterruptible = func() {
+		signal.Stop(signals)
 		cancel(nil)
 	}
 	return func() {
