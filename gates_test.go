@@ -306,7 +306,7 @@ func TestGateDisk(t *testing.T) {
 		perSlot   = 6 << 10 // bytes for 20 leaves, beyond the rendered ones
 		perParsed = 1300    // bytes of a parsed context with its trace
 	)
-	for _, levels := range []int{6, 25} {
+	for _, levels := range []int{6, 8} {
 		p := newProject(t, levels)
 		p.ask()
 		s, size := p.slot()

@@ -3,7 +3,6 @@ package nodes
 import (
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
-	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 // Parsed is the header of a context file as a function of the file's bytes, so
@@ -21,17 +20,15 @@ type Parsed struct {
 // ParsedValue is a document's header with its findings, and whether it has a
 // body. Findings carry no path: the same bytes may lie at several.
 type ParsedValue struct {
-	Header   Header
-	Problems []ir.Diagnostic
-	Empty    bool
+	Document
+	Empty bool
 }
 
 var parsedKind = graph.Define(graph.Definition[ParsedValue, Parsed]{
 	Name: "parsed", Version: 1, Order: 5,
 	Params: func(c *cas.Coder, n *Parsed) { c.Uint8((*uint8)(&n.Syntax)); c.Digest(&n.Digest) },
 	Value: func(c *cas.Coder, v *ParsedValue) {
-		codeHeader(c, &v.Header)
-		cas.Slice(c, &v.Problems, codeDiagnostic)
+		codeDocument(c, &v.Document)
 		c.Bool(&v.Empty)
 	},
 })
@@ -44,8 +41,7 @@ func (n Parsed) Compute(graph.Reader) (v ParsedValue, err error) {
 	if n.Text == nil {
 		return v, graph.ErrUnbuildable
 	}
-	d := ParseDocument(*n.Text, n.Syntax)
-	v.Header, v.Problems = d.Header, d.Problems
+	v.Document = ParseDocument(*n.Text, n.Syntax)
 	v.Empty = len(DocumentBody(*n.Text, n.Syntax)) == 0
 	return v, nil
 }
