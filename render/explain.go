@@ -88,8 +88,25 @@ func Why(m *ir.Map, file string, o ExplainOptions) (text []byte, found bool) {
 		p.wrap("  ", "  ", s)
 		return p.buf, true
 	}
-	p.wrap("  ", "  ", "never a candidate: only anchors and context files on the way from the root to the target, and what they import, are looked at for this map")
+	p.wrap("  ", "  ", "never a candidate: "+notCandidate(m, file))
 	return p.buf, false
+}
+
+// notCandidate gives the rule that keeps a path from being looked at (D-110).
+func notCandidate(m *ir.Map, file string) string {
+	dir, name := path.Split(file)
+	dir = strings.TrimSuffix(dir, "/")
+	onPath := dir == "" || m.Target != nil && (*m.Target == dir || strings.HasPrefix(*m.Target, dir+"/"))
+	switch name {
+	case ".mwp-context.md", ".mwp-context.yaml", ".mwp-context.yml":
+		if onPath {
+			return "the cascade looked for this name in this directory, and there is none"
+		}
+		return "its directory is not on the way from the root to the target; a directory beside the way is loaded only where an import names it"
+	case "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules":
+		return "the instruction file of another tool, which mwp does not read; below the root it marks a boundary"
+	}
+	return "a map carries anchors, the context files on the way from the root to the target, and what those import; this is none of them"
 }
 
 // mentioned says what a map has to do with a file that it does not resolve.
