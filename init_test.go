@@ -98,7 +98,7 @@ func write(t *testing.T, path, text string) {
 
 // TestInitGoesOnWhereItWasInterrupted: the configuration is made last.
 func TestInitGoesOnWhereItWasInterrupted(t *testing.T) {
-	for _, done := range [][]string{{}, {".mwp/.gitignore"}, {".mwp/.gitignore", ".mwp/intents/.gitkeep", ".mwp/pipelines/.gitkeep"}, {".mwp-context.md"}} {
+	for _, done := range [][]string{{}, {".mwp/.gitignore"}, {".mwp/.gitignore", ".mwp/intents/.gitkeep", ".mwp/pipelines/.gitkeep"}, {".mwp-context.md"}, {"AGENTS.md", ".mwp/example.mwp-context.md"}} {
 		dir := t.TempDir()
 		if err := os.Mkdir(filepath.Join(dir, ".mwp"), 0o777); err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestInitGoesOnWhereItWasInterrupted(t *testing.T) {
 		if _, err := Open(Options{Dir: dir}).Init(context.Background(), InitOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range []string{".mwp/config.toml", ".mwp/.gitignore", ".mwp/intents/.gitkeep", ".mwp/pipelines/.gitkeep", ".mwp-context.md"} {
+		for _, f := range []string{".mwp/config.toml", ".mwp/.gitignore", ".mwp/intents/.gitkeep", ".mwp/pipelines/.gitkeep"} {
 			if _, err := os.Stat(filepath.Join(dir, f)); err != nil {
 				t.Errorf("after %q: %v", done, err)
 			}

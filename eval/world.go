@@ -104,27 +104,10 @@ type reading struct {
 	// encoded is the value's canonical encoding; digest is its digest.
 	encoded []byte
 	digest  cas.Digest
-	// print is the lstat that vouches for the value, of the path that statPath
-	// names; trusted says whether an equal one later proves that nothing changed.
+	// print is the lstat that vouches for the value (see SlotLeaf); trusted says
+	// whether an equal one later proves that nothing changed.
 	print   Fingerprint
 	trusted bool
-}
-
-// statPath returns the root-relative path whose fingerprint covers a leaf's
-// value. For names in a directory it is the directory: entries cannot appear,
-// vanish or change type without changing its times.
-func statPath(t graph.Task) (rel string, ok bool) {
-	switch l := t.(type) {
-	case graph.File:
-		return l.Path, true
-	case graph.SymLink:
-		return l.Path, true
-	case graph.Probe:
-		return l.Dir, true
-	case graph.List:
-		return l.Dir, true
-	}
-	return "", false
 }
 
 // attempts is how often a read is repeated when what it reads changes meanwhile.

@@ -60,11 +60,9 @@ const MaxFileBytes = 1 << 20
 // Leaves lists the leaf kinds, for the evaluator's table.
 func Leaves() []*Kind { return []*Kind{FileKind, ProbeKind, ListKind, LinkKind, AboveKind} }
 
-// defineLeaf returns a leaf kind. Leaves have order 0 and no computation.
-func defineLeaf[V any, N Task](name string, params func(*cas.Coder, *N), value func(*cas.Coder, *V)) *Kind {
-	k := define[V, N](name, 1, 0, params, value)
-	k.Leaf = true
-	return k
+// defineLeaf returns a leaf kind. Leaves have order 0 and are never computed.
+func defineLeaf[V any, N Node[V]](name string, params func(*cas.Coder, *N), value func(*cas.Coder, *V)) *Kind {
+	return &Kind{Name: name, Version: 1, Leaf: true, ops: &Definition[V, N]{Name: name, Params: params, Value: value}}
 }
 
 // File is the leaf for the content of one file. Path is relative to the root,

@@ -90,12 +90,17 @@ type Kind struct {
 	// Leaf is true for facts about the world, which only the evaluator reads.
 	Leaf bool
 
-	encodeParams func(Task) []byte
-	decodeParams func([]byte) (Task, error)
-	encodeValue  func(any) []byte
-	decodeValue  func([]byte) (any, error)
-	compute      func(Task, Reader) (any, error)
-	depth        func(Task) int
+	ops operations
+}
+
+// operations are what a kind does with tasks and values of its own types.
+type operations interface {
+	encodeParams(Task) []byte
+	decodeParams([]byte) (Task, error)
+	encodeValue(any) []byte
+	decodeValue([]byte) (any, error)
+	compute(Task, Reader) (any, error)
+	depth(Task) (int, bool)
 }
 
 // Definition describes a kind of node N with values V.
@@ -113,60 +118,62 @@ type Definition[V any, N Node[V]] struct {
 }
 
 // Define returns the kind that d describes. It panics on an order below 1,
-// which is the leaves'.
+// which is the leaves'. It runs at every start, so it does next to nothing.
 func Define[V any, N Node[V]](d Definition[V, N]) *Kind {
 	if d.Order < 1 {
 		panic("graph.Define: kind " + d.Name + " has no order")
 	}
-	k := define[V, N](d.Name, d.Version, d.Order, d.Params, d.Value)
-	k.compute = func(t Task, r Reader) (any, error) { return t.(N).Compute(r) }
-	if d.Depth != nil {
-		k.depth = func(t Task) int { return d.Depth(t.(N)) }
-	}
-	return k
+	return &Kind{Name: d.Name, Version: d.Version, Order: d.Order, ops: &d}
 }
 
-func define[V any, N Task](name string, version, order int, params func(*cas.Coder, *N), value func(*cas.Coder, *V)) *Kind {
-	return &Kind{
-		Name: name, Version: version, Order: order,
-		encodeParams: func(t Task) []byte {
-			n := t.(N)
-			return cas.EncodeValue(&n, params)
-		},
-		decodeParams: func(b []byte) (Task, error) {
-			n, err := cas.DecodeValue(b, params)
-			if err != nil {
-				return nil, err
-			}
-			return n, nil
-		},
-		encodeValue: func(v any) []byte {
-			x := v.(V)
-			return cas.EncodeValue(&x, value)
-		},
-		decodeValue: func(b []byte) (any, error) {
-			x, err := cas.DecodeValue(b, value)
-			if err != nil {
-				return nil, err
-			}
-			return x, nil
-		},
+func (d *Definition[V, N]) encodeParams(t Task) []byte {
+	n := t.(N)
+	return cas.EncodeValue(&n, d.Params)
+}
+
+func (d *Definition[V, N]) decodeParams(b []byte) (Task, error) {
+	n, err := cas.DecodeValue(b, d.Params)
+	if err != nil {
+		return nil, err
 	}
+	return n, nil
+}
+
+func (d *Definition[V, N]) encodeValue(v any) []byte {
+	x := v.(V)
+	return cas.EncodeValue(&x, d.Value)
+}
+
+func (d *Definition[V, N]) decodeValue(b []byte) (any, error) {
+	x, err := cas.DecodeValue(b, d.Value)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func (d *Definition[V, N]) compute(t Task, r Reader) (any, error) { return t.(N).Compute(r) }
+
+func (d *Definition[V, N]) depth(t Task) (int, bool) {
+	if d.Depth == nil {
+		return 0, false
+	}
+	return d.Depth(t.(N)), true
 }
 
 // EncodeParams returns a task's parameters in canonical encoding.
-func (k *Kind) EncodeParams(t Task) []byte { return k.encodeParams(t) }
+func (k *Kind) EncodeParams(t Task) []byte { return k.ops.encodeParams(t) }
 
 // DecodeParams rebuilds a task from what EncodeParams returned. It fails on
 // anything else.
-func (k *Kind) DecodeParams(b []byte) (Task, error) { return k.decodeParams(b) }
+func (k *Kind) DecodeParams(b []byte) (Task, error) { return k.ops.decodeParams(b) }
 
 // EncodeValue returns a value of this kind in canonical encoding; its digest is
 // the value's identity.
-func (k *Kind) EncodeValue(v any) []byte { return k.encodeValue(v) }
+func (k *Kind) EncodeValue(v any) []byte { return k.ops.encodeValue(v) }
 
 // DecodeValue is the inverse of EncodeValue. It fails on anything else.
-func (k *Kind) DecodeValue(b []byte) (any, error) { return k.decodeValue(b) }
+func (k *Kind) DecodeValue(b []byte) (any, error) { return k.ops.decodeValue(b) }
 
 // Compute runs the task's computation. It panics for a leaf: leaves are read,
 // not computed.
@@ -174,7 +181,7 @@ func (k *Kind) Compute(t Task, r Reader) (any, error) {
 	if k.Leaf {
 		panic("graph.Kind.Compute: " + k.Name + " is a leaf")
 	}
-	return k.compute(t, r)
+	return k.ops.compute(t, r)
 }
 
 // CheckOrder panics when a node of kind k may not need dep: the two kinds would
@@ -183,10 +190,17 @@ func (k *Kind) CheckOrder(t, dep Task) {
 	d := dep.Kind()
 	switch {
 	case d.Order < k.Order:
-	case d == k && k.depth != nil && k.depth(dep) > k.depth(t):
+	case d == k && k.deeper(t, dep):
 	default:
 		panic(fmt.Sprintf("graph: a %s (order %d) may not need a %s (order %d)", k.Name, k.Order, d.Name, d.Order))
 	}
+}
+
+// deeper reports whether a node of kind k lies below another.
+func (k *Kind) deeper(t, dep Task) bool {
+	here, ok := k.ops.depth(t)
+	there, _ := k.ops.depth(dep)
+	return ok && there > here
 }
 
 var nodeIDs = cas.Derive("mwp node v1")
@@ -195,13 +209,9 @@ var nodeIDs = cas.Derive("mwp node v1")
 // kind's name and version and its parameters (architecture section 4).
 func ID(t Task) cas.Key {
 	k := t.Kind()
-	return idOf(k, k.encodeParams(t))
-}
-
-func idOf(k *Kind, params []byte) cas.Key {
 	var e cas.Encoder
 	e.String(k.Name)
 	e.Uint(uint64(k.Version))
-	e.Bytes(params)
+	e.Bytes(k.EncodeParams(t))
 	return nodeIDs.Key(e.Encoded())
 }

@@ -176,6 +176,22 @@ func TestAMapIsWrittenAtOnce(t *testing.T) {
 	}
 }
 
+// TestKeysAreListedInOrder: what MWP_DEBUG=hash prints does not depend on the
+// schedule, so two runs can be compared.
+func TestKeysAreListedInOrder(t *testing.T) {
+	project(t, small)
+	got := try(map[string]string{"MWP_DEBUG": "hash"}, "map", "dev/x.ts", "--fresh").stderr
+	var heads []string
+	for line := range strings.Lines(got) {
+		if !strings.HasPrefix(line, " ") {
+			heads = append(heads, line)
+		}
+	}
+	if len(heads) < 10 || !slices.IsSorted(heads) {
+		t.Errorf("nodes in this order:\n%s", strings.Join(heads, ""))
+	}
+}
+
 // before calls its function when something is written.
 type before struct{ f func() }
 
@@ -467,6 +483,7 @@ func TestBashCompletes(t *testing.T) {
 		{"mwp map x --render cl", "claude"},
 		{"mwp map x --render = cl", "claude"},
 		{"mwp map --format g", "gpt-4"},
+		{"mwp collect --format g", "gpt-4"},
 		{"mwp explain --ren", ""},
 		{"mwp explain --tok", "--tokens"},
 		{"mwp explain --tokens ap", "approx/1"},
