@@ -122,7 +122,7 @@ func goldenEntries() []entry {
 }
 
 // segmentBytes returns a segment of the entries. Raw bytes depend on nothing but
-// the format; compressed ones change with the library.
+// the format; compressed ones change with the version of Go.
 func segmentBytes(t testing.TB, entries []entry, pack func([]byte) payload) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -142,8 +142,8 @@ func TestGoldenSegment(t *testing.T) {
 	golden(t, "segment.pack", segmentBytes(t, goldenEntries(), rawPayload))
 }
 
-// A compressed segment of today must stay readable; what a newer library writes
-// may differ.
+// A compressed segment of today must stay readable; what another version of Go
+// writes may differ.
 func TestGoldenCompressedSegment(t *testing.T) {
 	const name = "compressed.pack"
 	if *update {

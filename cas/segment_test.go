@@ -190,7 +190,11 @@ func TestSegmentMemoryIsBounded(t *testing.T) {
 	bomb := c.pack(make([]byte, MaxSize))
 	bomb.raw = 2000
 	if _, err := c.unpack(bomb); !errors.Is(err, errDamaged) {
-		t.Errorf("unpack of a frame larger than the record says: %v", err)
+		t.Errorf("unpack of more than the record says: %v", err)
+	}
+	lie := payload{codec: deflateCodec, raw: MaxSize, b: make([]byte, 1000)}
+	if n := allocated(func() { c.unpack(lie) }); n > maxRatio*1000 {
+		t.Errorf("%d bytes that claim to be %d allocate %d", len(lie.b), lie.raw, n)
 	}
 }
 
@@ -221,10 +225,11 @@ func TestRecordOfAnotherKey(t *testing.T) {
 
 func TestSmallFlushIsRawAndLargeOneCompressed(t *testing.T) {
 	text := []byte(strings.Repeat("text that compresses well. ", 200))
+	fit := compressTotal / len(text) // less than a value is left
 	for _, c := range []struct {
 		values int
 		want   codec
-	}{{2, rawCodec}, {20, deflateCodec}} {
+	}{{2, rawCodec}, {fit - 1, rawCodec}, {fit + 1, deflateCodec}} {
 		d := OpenDisk(t.TempDir(), DiskOptions{})
 		for i := range c.values {
 			v := fmt.Appendf(text[:len(text):len(text)], "%d", i)
@@ -292,7 +297,7 @@ func FuzzSegment(f *testing.F) {
 		f.Add(b[:len(b)-footerSize])
 		f.Add(b[:100])
 	}
-	var shared compressor // building a decoder takes longer than everything else here
+	var shared compressor // building a reader takes longer than most of what is tried here
 	defer shared.close()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, limit := range []int64{loadIndex, 0} {

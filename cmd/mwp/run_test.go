@@ -192,6 +192,34 @@ func TestKeysAreListedInOrder(t *testing.T) {
 	}
 }
 
+// TestWhatAResultMeansForTheStatus covers results that are hard to come by.
+func TestWhatAResultMeansForTheStatus(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		flag   bool
+		change func(*mwp.Result)
+		want   int
+	}{
+		{"nothing", true, func(*mwp.Result) {}, 0},
+		{"findings", false, func(r *mwp.Result) { r.Findings = 1 }, 0},
+		{"findings, --strict", true, func(r *mwp.Result) { r.Findings = 1 }, 3},
+		{"findings, policy", false, func(r *mwp.Result) { r.Findings, r.Strict = 1, true }, 3},
+		{"read-only", false, func(r *mwp.Result) { r.ReadOnly = true }, 0},
+		{"read-only, --strict", true, func(r *mwp.Result) { r.ReadOnly = true }, 3},
+		{"a wrong cache", false, func(r *mwp.Result) { r.Stats.Mismatches = 2 }, 4},
+		{"a wrong cache, --strict", true, func(r *mwp.Result) { r.Findings, r.Stats.Mismatches = 1, 2 }, 4},
+	} {
+		var stdout bytes.Buffer
+		a := &app{ctx: context.Background(), stdout: &stdout, stderr: io.Discard, env: noEnv, invocation: &invocation{command: &cmdMap}}
+		a.strict = c.flag
+		var r mwp.Result
+		c.change(&r)
+		if got := exitCode(a.deliver([]byte("map"), &r)); got != c.want || stdout.String() != "map" {
+			t.Errorf("%s: exit status %d with %q on stdout, want %d and the map", c.name, got, stdout.String(), c.want)
+		}
+	}
+}
+
 // before calls its function when something is written.
 type before struct{ f func() }
 

@@ -26,6 +26,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// The home of the machine that runs the tests must not matter.
 			env.Setenv("HOME", env.WorkDir+"/home")
+			// Under -race every process would sleep for a second before it ends.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return os.Mkdir(env.WorkDir+"/home", 0o777)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
