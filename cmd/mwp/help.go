@@ -2,6 +2,8 @@ package main
 
 import (
 	"strings"
+
+	"github.com/model-workspace-protocol/mwp"
 )
 
 func (a *app) runHelp() error {
@@ -13,6 +15,8 @@ func (a *app) runHelp() error {
 		return a.print([]byte(exitCodesText))
 	case topicVariables:
 		return a.print(variablesText())
+	case topicNodes:
+		return a.print([]byte(mwp.NodesDocument()))
 	default:
 		if c := commandNamed(topic); c != nil {
 			return a.print(commandHelp(c))
@@ -42,7 +46,7 @@ Commands:
 		{"mwp init", "make the current directory a project"},
 		{"mwp map src/main.go --render markdown", "the map of one file, to paste into an LLM session"},
 	})
-	b.WriteString("\nMore: mwp help <command>, mwp help exit-codes, mwp help environment\n")
+	b.WriteString("\nMore: mwp help <command>, mwp help exit-codes, environment or nodes\n")
 	return []byte(b.String())
 }
 

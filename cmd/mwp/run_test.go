@@ -410,6 +410,11 @@ func TestHelp(t *testing.T) {
 	for _, topic := range cmdHelp.choices {
 		topics[topic] = []string{"help", topic}
 	}
+	// The nodes' description is a document of its own, held to the code elsewhere.
+	delete(topics, topicNodes)
+	if got := try(nil, "help", topicNodes).stdout; got != mwp.NodesDocument() || !strings.Contains(got, "## cascade") {
+		t.Errorf("help nodes = %q", got)
+	}
 	topics["help"] = []string{"help", "help"}
 	golden, err := filepath.Glob("testdata/help/*.txt")
 	if err != nil {

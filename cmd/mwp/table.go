@@ -73,6 +73,7 @@ var (
 	shellChoices   = []string{"bash", "zsh", "fish", "powershell"}
 	topicExitCodes = "exit-codes"
 	topicVariables = "environment"
+	topicNodes     = "nodes"
 )
 
 var commands = [...]*command{&cmdMap, &cmdExplain, &cmdInit, &cmdConfig, &cmdCache, &cmdVersion, &cmdHelp, &cmdCompletion}
@@ -176,11 +177,11 @@ var cmdVersion = command{
 }
 
 var cmdHelp = command{
-	name: "help", summary: "explain a command, the exit codes or the environment",
-	usage:   []string{"mwp help [command|" + "exit-codes|environment]"},
+	name: "help", summary: "explain a command, exit codes, environment or nodes",
+	usage:   []string{"mwp help [command|exit-codes|environment|nodes]"},
 	text:    "Without an argument, lists the commands.",
 	words:   1,
-	choices: []string{"map", "explain", "init", "config", "cache", "version", "completion", "exit-codes", "environment"},
+	choices: []string{"map", "explain", "init", "config", "cache", "version", "completion", "exit-codes", "environment", "nodes"},
 	examples: []example{
 		{"mwp help map", "everything about one command"},
 		{"mwp help exit-codes", "what the exit status means"},
