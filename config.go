@@ -3,7 +3,6 @@ package mwp
 import (
 	"context"
 
-	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
@@ -34,35 +33,15 @@ func (w *Workspace) Config(ctx context.Context, target string) (*Configuration, 
 	if err != nil {
 		return nil, err
 	}
-	read := reader(func(t graph.Task) (any, error) { return s.ev.Eval(ctx, t) })
-	at := nodes.Settings{Target: s.target, Explicit: s.explicit}
-	v, err := graph.Need(read, at)
+	x, err := s.ev.Eval(ctx, nodes.Effective{Target: s.target, Explicit: s.explicit})
 	if err != nil {
 		return nil, worldError(err)
 	}
-	c := &Configuration{Root: s.dir, Target: s.target, Notices: v.Problems}
+	v := x.(nodes.EffectiveValue)
 	for _, d := range v.Problems {
 		if d.Severity == ir.SeverityError {
 			return nil, &Refusal{Diagnostics: v.Problems}
 		}
 	}
-	if c.Settings, err = nodes.Effective(read, s.target, s.explicit); err != nil {
-		return nil, worldError(err)
-	}
-	return c, nil
-}
-
-// reader answers questions from outside of any node, one after the other.
-type reader func(graph.Task) (any, error)
-
-// Read evaluates a group.
-func (r reader) Read(group []graph.Task) ([]any, error) {
-	vs := make([]any, len(group))
-	for i, t := range group {
-		var err error
-		if vs[i], err = r(t); err != nil {
-			return nil, err
-		}
-	}
-	return vs, nil
+	return &Configuration{Root: s.dir, Target: s.target, Settings: v.Settings, Notices: v.Problems}, nil
 }

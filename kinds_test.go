@@ -49,6 +49,9 @@ func TestKindVersions(t *testing.T) {
 				if _, err := mwp.Open(o).Map(context.Background(), q); err != nil {
 					t.Fatalf("%s %q: %v", example, target, err)
 				}
+				if _, err := mwp.Open(o).Config(context.Background(), q.Target); err != nil {
+					t.Fatalf("%s %q: %v", example, target, err)
+				}
 			}
 		}
 	}

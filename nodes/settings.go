@@ -1,10 +1,6 @@
 package nodes
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
-
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -164,84 +160,4 @@ func dropRepeated(ds []ir.Diagnostic) []ir.Diagnostic {
 		}
 	}
 	return out
-}
-
-// EffectiveSetting is one configuration value as it applies to a path, with the
-// place it comes from.
-type EffectiveSetting struct {
-	Key, Value string
-	// Source is "path:line", or "default".
-	Source string
-}
-
-// Effective lists the configuration in effect, defaults included, in a fixed
-// order, for people: `mwp config` (U-27).
-func Effective(r graph.Reader, target string, explicit bool) ([]EffectiveSetting, error) {
-	a, err := graph.Need(r, Anchor{Target: target, Explicit: explicit})
-	if err != nil {
-		return nil, err
-	}
-	s, err := graph.Need(r, Settings{Target: target, Explicit: explicit})
-	if err != nil {
-		return nil, err
-	}
-	ws, sub, err := configs(r, a)
-	if err != nil {
-		return nil, err
-	}
-	var rows []EffectiveSetting
-	index := map[string]int{}
-	add := func(key, value, source string) {
-		if i, ok := index[key]; ok {
-			rows[i] = EffectiveSetting{key, value, source}
-			return
-		}
-		index[key] = len(rows)
-		rows = append(rows, EffectiveSetting{key, value, source})
-	}
-	for i, c := range s.Caps {
-		value := "none"
-		if c.Limited {
-			value = fmt.Sprint(c.Tokens)
-		}
-		add(fmt.Sprintf("budgets.l%d", i), value, "default")
-	}
-	add("budgets.policy", strconv.Quote(s.Policy), "default")
-	add("render.window", fmt.Sprint(s.Window), "default")
-	add("tokens.counter", strconv.Quote(s.Counter), "default")
-	add("boundary.mode", strconv.Quote(s.BoundaryMode), "default")
-	add("boundary.files", quoteList(s.BoundaryFiles), "default")
-	for _, set := range settingsOf(ws) {
-		add(set.Key, set.Value, fmt.Sprintf("%s:%d", a.WorkspaceConfig, set.Line))
-	}
-	for _, set := range settingsOf(sub) {
-		if mergesInMember(set.Key) {
-			add(set.Key, set.Value, fmt.Sprintf("%s:%d", a.ProjectConfig, set.Line))
-		} else {
-			add("member."+set.Key, set.Value, fmt.Sprintf("%s:%d", a.ProjectConfig, set.Line))
-		}
-	}
-	return rows, nil
-}
-
-func settingsOf(c *ConfigFileValue) []Setting {
-	if c == nil {
-		return nil
-	}
-	return c.Config.Settings
-}
-
-// mergesInMember reports whether a member's value of a key overrides the
-// workspace's (D-08).
-func mergesInMember(key string) bool {
-	table, _, _ := strings.Cut(key, ".")
-	return table == "budgets" || table == "render" || table == "tokens"
-}
-
-func quoteList(ss []string) string {
-	quoted := make([]string, len(ss))
-	for i, s := range ss {
-		quoted[i] = strconv.Quote(s)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
 }

@@ -1,16 +1,25 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -34,9 +43,41 @@ func TestScripts(t *testing.T) {
 			"status": status,
 			"same":   same,
 			"damage": damage,
+
+			"soon":     soon,
+			"bound":    bound,
+			"steady":   steady,
+			"outline":  outline,
+			"tree":     tree,
+			"write":    write,
+			"sametime": sametime,
+			"shuffle":  shuffle,
+			"socket":   socket,
 		},
+		Condition: condition,
 	})
 }
+
+// condition knows what a machine may lack. [modes]: the modes of files bind
+// what bound runs. [mount]: a user may mount a tmpfs in a namespace.
+func condition(name string) (bool, error) {
+	switch name {
+	case "modes":
+		if runtime.GOOS == "windows" {
+			return false, nil
+		}
+		if os.Geteuid() != 0 {
+			return true, nil
+		}
+		return exec.Command(drop[0], append(drop[1:], "true")...).Run() == nil, nil
+	case "mount":
+		return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=64k none /mnt").Run() == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// drop starts a program for which modes bind although its user is root.
+var drop = []string{"setpriv", "--bounding-set=-dac_override,-dac_read_search"}
 
 // status runs "status N program args..." and wants the exit status N. With one
 // that is not 0 or 3, and not fsck's, stdout must be empty.
@@ -85,4 +126,150 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 		b[len(b)/2] ^= 1
 		return os.WriteFile(p, b, 0o666)
 	}))
+}
+
+// soon is status with a limit of 5 seconds.
+func soon(ts *testscript.TestScript, neg bool, args []string) {
+	start := time.Now()
+	status(ts, neg, args)
+	if d := time.Since(start); d > 5*time.Second {
+		ts.Fatalf("%v: took %v", args[1:], d)
+	}
+}
+
+// bound is status under a user for whom the modes of files bind, see [modes].
+func bound(ts *testscript.TestScript, neg bool, args []string) {
+	if os.Geteuid() == 0 {
+		args = append(append(args[:1:1], drop...), args[1:]...)
+	}
+	status(ts, neg, args)
+}
+
+// steady runs "steady N program args..." N times and wants the same output.
+func steady(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: steady N program args...")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var first [2]string
+	for i := range n {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		got := [2]string{ts.ReadFile("stdout"), ts.ReadFile("stderr")}
+		if i == 0 {
+			first = got
+		} else if got != first {
+			ts.Fatalf("run %d of %v differs:\n%s%s\nfirst:\n%s%s", i+1, args[1:], got[0], got[1], first[0], first[1])
+		}
+	}
+}
+
+// outline prints the entries, trace and warnings of a JSON map, one a line.
+func outline(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: outline file")
+	}
+	var m ir.Map
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &m))
+	out := ts.Stdout()
+	for _, layer := range [][]ir.Entry{m.Layers.L0, m.Layers.L1, m.Layers.L2, m.Layers.L3, m.Layers.L4} {
+		for _, e := range layer {
+			fmt.Fprintf(out, "entry l%d %s priority=%d scope=%s owners=%q %q\n", e.Layer, e.Source, e.Priority, e.Scope, e.Owners, e.BodyMarkdown)
+		}
+	}
+	for _, r := range m.Trace {
+		fmt.Fprintf(out, "trace %s %s", r.Source, r.Status)
+		if r.DeduplicatedBy != "" {
+			fmt.Fprintf(out, " by %s", r.DeduplicatedBy)
+		}
+		fmt.Fprintln(out)
+	}
+	for _, d := range m.Directories {
+		fmt.Fprintf(out, "directory %s\n", d.Path)
+	}
+	for _, l := range m.Intents {
+		fmt.Fprintf(out, "intent %s\n", l.Path)
+	}
+	for _, w := range m.Warnings {
+		fmt.Fprintf(out, "%s %s %s:%d: %s\n", w.Severity, w.Code, w.Source, w.Line, w.Message)
+	}
+}
+
+// tree prints what lies below some directories, with sizes and times of change.
+func tree(ts *testscript.TestScript, neg bool, args []string) {
+	out := ts.Stdout()
+	for _, dir := range args {
+		ts.Check(filepath.WalkDir(ts.MkAbs(dir), func(p string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil {
+				fmt.Fprintln(out, p, info.Mode(), info.Size(), info.ModTime().UnixNano())
+			}
+			return err
+		}))
+	}
+}
+
+// write runs "write file text", where text has the escapes of Go.
+func write(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: write file text")
+	}
+	text, err := strconv.Unquote(`"` + strings.ReplaceAll(args[1], `"`, `\"`) + `"`)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
+}
+
+// sametime gives a file the time of change of another.
+func sametime(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sametime file like")
+	}
+	info, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Check(os.Chtimes(ts.MkAbs(args[0]), info.ModTime(), info.ModTime()))
+}
+
+// shuffle runs "shuffle N from to" and copies the files of a tree in the Nth
+// random order.
+func shuffle(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: shuffle N from to")
+	}
+	seed, err := strconv.ParseUint(args[0], 10, 64)
+	ts.Check(err)
+	from, to := ts.MkAbs(args[1]), ts.MkAbs(args[2])
+	var files []string
+	ts.Check(filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files = append(files, p)
+		}
+		return err
+	}))
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	for _, f := range files {
+		rel, err := filepath.Rel(from, f)
+		ts.Check(err)
+		b, err := os.ReadFile(f)
+		ts.Check(err)
+		ts.Check(os.MkdirAll(filepath.Dir(filepath.Join(to, rel)), 0o777))
+		ts.Check(os.WriteFile(filepath.Join(to, rel), b, 0o666))
+	}
+}
+
+// socket leaves sockets that nothing listens to. They are made at a short path,
+// as the system has a limit for the names of sockets.
+func socket(ts *testscript.TestScript, neg bool, args []string) {
+	dir, err := os.MkdirTemp("", "s")
+	ts.Check(err)
+	ts.Defer(func() { os.RemoveAll(dir) })
+	for _, p := range args {
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unix"})
+		ts.Check(err)
+		l.SetUnlinkOnClose(false)
+		ts.Check(l.Close())
+		ts.Check(os.Rename(filepath.Join(dir, "s"), ts.MkAbs(p)))
+	}
 }
