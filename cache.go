@@ -179,14 +179,7 @@ func readLast(dir string) *LastRun {
 // *Refusal.
 func (w *Workspace) CacheEntry(ctx context.Context, target string) ([]byte, error) {
 	q := Request{Target: target}
-	if target == "" {
-		target = w.o.Dir
-	}
-	p, err := w.find(target)
-	if err != nil {
-		return nil, err
-	}
-	s, _, err := w.locate(ctx, p)
+	p, s, err := w.enter(ctx, target)
 	if err != nil {
 		return nil, err
 	}

@@ -22,14 +22,7 @@ type Configuration struct {
 // Config returns the configuration in effect for a target, "" being Options.Dir.
 // A configuration with mistakes is a *Refusal: what would apply cannot be told.
 func (w *Workspace) Config(ctx context.Context, target string) (*Configuration, error) {
-	if target == "" {
-		target = w.o.Dir
-	}
-	p, err := w.find(target)
-	if err != nil {
-		return nil, err
-	}
-	s, _, err := w.locate(ctx, p)
+	_, s, err := w.enter(ctx, target)
 	if err != nil {
 		return nil, err
 	}

@@ -17,15 +17,7 @@ import (
 // meaning here. The answer is computed from the recorded nodes each time and has
 // no slot.
 func (w *Workspace) Why(ctx context.Context, q Request, file string) (*Result, error) {
-	target := q.Target
-	if target == "" {
-		target = w.o.Dir
-	}
-	p, err := w.find(target)
-	if err != nil {
-		return nil, err
-	}
-	s, _, err := w.locate(ctx, p)
+	p, s, err := w.enter(ctx, q.Target)
 	if err != nil {
 		return nil, err
 	}

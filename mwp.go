@@ -322,6 +322,20 @@ func (w *Workspace) locate(ctx context.Context, p *place) (*session, nodes.Ancho
 	return nil, nodes.AnchorValue{}, worldError(nodes.ErrMoved)
 }
 
+// enter finds a target, "" being Options.Dir, and begins an evaluation at its
+// workspace root.
+func (w *Workspace) enter(ctx context.Context, target string) (*place, *session, error) {
+	if target == "" {
+		target = w.o.Dir
+	}
+	p, err := w.find(target)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, _, err := w.locate(ctx, p)
+	return p, s, err
+}
+
 // worldError turns a failure of the world into an error with a finding.
 func worldError(err error) error {
 	var e *eval.WorldError
