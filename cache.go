@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -71,7 +69,7 @@ func (w *Workspace) Cache(ctx context.Context) (*Cache, error) {
 	return &Cache{s.area}, nil
 }
 
-// Status measures the cache. It reads no content, and writes one block that it
+// Status measures the cache. It reads the slots last used, and writes one block that it
 // removes again: only writing tells whether a disk is full.
 func (c *Cache) Status() (CacheStatus, error) {
 	if c.area == nil {
@@ -84,7 +82,7 @@ func (c *Cache) Status() (CacheStatus, error) {
 	}
 	return CacheStatus{
 		Dir: c.area.Dir(), Size: u.Bytes, Slots: u.Slots, Records: u.Records, Segments: u.Segments,
-		Oldest: u.Oldest, Newest: u.Newest, Last: readLast(c.area.Dir()), NotWritable: notWritable,
+		Oldest: u.Oldest, Newest: u.Newest, Last: readLast(c.area), NotWritable: notWritable,
 	}, nil
 }
 
@@ -136,40 +134,29 @@ func tryWrite(dir string) error {
 	return errors.Join(err, os.Remove(f.Name()))
 }
 
-// lastFile holds the counts of the last run that computed something. Runs that
-// are served from their slot write nothing.
-const lastFile = "last"
+// lastSlots is how many slots are looked at for the last computed one. The last
+// used come first, and a slot that is only served is marked as used once an hour.
+const lastSlots = 64
 
-func writeLast(dir, target string, s eval.Stats, at time.Time) error {
-	var b []byte
-	for _, n := range []int64{s.Hits, s.Computed, s.Leaves, at.Unix()} {
-		b = append(strconv.AppendInt(b, n, 10), ' ')
-	}
-	b = append(strconv.AppendQuote(b, target), '\n')
-	return WriteFile(filepath.Join(dir, lastFile), b)
-}
-
-// readLast returns nil for whatever writeLast did not write.
-func readLast(dir string) *LastRun {
-	b, err := os.ReadFile(filepath.Join(dir, lastFile))
-	if err != nil {
-		return nil
-	}
-	parts := strings.SplitN(strings.TrimSuffix(string(b), "\n"), " ", 5)
-	if len(parts) != 5 {
-		return nil
-	}
-	var n [4]int64
-	for i := range n {
-		if n[i], err = strconv.ParseInt(parts[i], 10, 64); err != nil {
-			return nil
+// readLast returns the counts of the last run whose slot is still there.
+func readLast(area *cas.Area) *LastRun {
+	var last *LastRun
+	slots := area.Slots()
+	for _, k := range slots.Recent(lastSlots) {
+		b, err := slots.Read(k)
+		if err != nil {
+			continue
+		}
+		s, err := eval.DecodeSlot(b)
+		if err != nil {
+			continue
+		}
+		m, err := cas.DecodeValue(s.Meta, codeSlotMeta)
+		if at := time.Unix(0, s.Created).UTC(); err == nil && (last == nil || at.After(last.At)) {
+			last = &LastRun{Target: m.target, Hits: m.hits, Computed: m.computed, Leaves: m.leaves, At: at}
 		}
 	}
-	target, err := strconv.Unquote(parts[4])
-	if err != nil {
-		return nil
-	}
-	return &LastRun{Target: target, Hits: n[0], Computed: n[1], Leaves: n[2], At: time.Unix(n[3], 0).UTC()}
+	return last
 }
 
 // CacheEntry returns what is kept for a target's JSON map in the fields of the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/model-workspace-protocol/mwp/cas"
-	"github.com/model-workspace-protocol/mwp/eval"
 )
 
 func TestCacheFormatIsTheDirectory(t *testing.T) {
@@ -22,36 +20,16 @@ func TestCacheFormatIsTheDirectory(t *testing.T) {
 	}
 }
 
-func TestLastRunRoundTrip(t *testing.T) {
-	dir := t.TempDir()
-	at := time.Unix(1700000000, 0).UTC()
-	for _, target := range []string{".", "dev/x.ts", "a b\n\"c\" d", "\xff"} {
-		if err := writeLast(dir, target, eval.Stats{Hits: 3, Computed: 4, Leaves: 5}, at); err != nil {
-			t.Fatal(err)
-		}
-		want := &LastRun{Target: target, Hits: 3, Computed: 4, Leaves: 5, At: at}
-		if diff := cmp.Diff(want, readLast(dir)); diff != "" {
-			t.Errorf("readLast of %q (-want +got):\n%s", target, diff)
-		}
-	}
-	for _, junk := range []string{"", "\n", "1 2 3 4", "a b c d \"x\"", "1 2 3 4 x", "99999999999999999999 2 3 4 \"x\""} {
-		write(t, filepath.Join(dir, lastFile), junk)
-		if got := readLast(dir); got != nil {
-			t.Errorf("readLast of %q = %+v, want nil", junk, got)
-		}
-	}
-}
-
-// TestOnlyComputingRunsAreCounted: a map that is served from its slot writes
-// nothing.
+// TestOnlyComputingRunsAreCounted: the counts are those of the last run that
+// computed something; a map that is served from its slot writes nothing.
 func TestOnlyComputingRunsAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".mwp", "config.toml"), "description = \"d\"\n")
 	now := time.Now().Add(time.Hour)
 	ws := Open(Options{Dir: dir, Now: func() time.Time { return now }})
-	ask := func() *Result {
+	ask := func(target string) *Result {
 		t.Helper()
-		r, err := ws.Map(context.Background(), Request{})
+		r, err := ws.Map(context.Background(), Request{Target: target})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,16 +38,40 @@ func TestOnlyComputingRunsAreCounted(t *testing.T) {
 		}
 		return r
 	}
-	ask()
-	last := filepath.Join(dir, ".mwp", "cache", CacheFormat, lastFile)
-	if err := os.Remove(last); err != nil {
-		t.Fatal(err)
+	last := func() *LastRun {
+		t.Helper()
+		c, err := ws.Cache(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Status()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Last
 	}
-	if r := ask(); !r.Served {
-		t.Fatal("the second map is not served")
+	if got := last(); got != nil {
+		t.Errorf("before any run: %+v", got)
 	}
-	if _, err := os.Stat(last); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a served map left %s: %v", last, err)
+	stats := ask("").Stats
+	want := &LastRun{Target: ".", Hits: stats.Hits, Computed: stats.Computed, Leaves: stats.Leaves, At: now.UTC()}
+	if diff := cmp.Diff(want, last()); diff != "" || stats.Computed == 0 {
+		t.Errorf("after a computing run (-want +got):\n%s", diff)
+	}
+	now = now.Add(time.Minute)
+	for range 2 {
+		ask("")
+	}
+	if r := ask(""); !r.Served {
+		t.Fatal("the map is not served")
+	}
+	if diff := cmp.Diff(want, last()); diff != "" {
+		t.Errorf("after served maps (-want +got):\n%s", diff)
+	}
+	stats = ask("a b\n\"c\"").Stats
+	want = &LastRun{Target: "a b\n\"c\"", Hits: stats.Hits, Computed: stats.Computed, Leaves: stats.Leaves, At: now.UTC()}
+	if diff := cmp.Diff(want, last()); diff != "" {
+		t.Errorf("after another target (-want +got):\n%s", diff)
 	}
 }
 

@@ -80,6 +80,22 @@ func slotKey(n nodes.Rendered) cas.Key {
 	return slotKeys.Key(e.Encoded())
 }
 
+// slotMeta is what a slot holds beside the text: what the caller needs with it,
+// and the counts of the run that computed it, for `mwp cache status`.
+type slotMeta struct {
+	rendered               nodes.RenderedValue
+	target                 string
+	hits, computed, leaves int64
+}
+
+func codeSlotMeta(c *cas.Coder, m *slotMeta) {
+	nodes.CodeRenderedMeta(c, &m.rendered)
+	c.String(&m.target)
+	c.Int64(&m.hits)
+	c.Int64(&m.computed)
+	c.Int64(&m.leaves)
+}
+
 // node returns the node that answers a request from one candidate root.
 func (q *Request) node(c candidate, from string) nodes.Rendered {
 	orientation := q.Target == "" || c.target == "."
@@ -165,12 +181,13 @@ func (w *Workspace) serve(p *place, q *Request) *Result {
 		if !ok {
 			continue
 		}
-		v, err := cas.DecodeValue(slot.Meta, nodes.CodeRenderedMeta)
+		meta, err := cas.DecodeValue(slot.Meta, codeSlotMeta)
 		if err != nil {
 			continue
 		}
+		v := &meta.rendered
 		v.Text = slot.Result
-		r := newResult(&v, q, n, c.dir)
+		r := newResult(v, q, n, c.dir)
 		r.Served, r.World = true, &world.Count
 		if changed {
 			r.record = func() error { return area.Slots().Write(key, eval.EncodeSlot(slot)) }
@@ -214,16 +231,15 @@ func (w *Workspace) record(s *session, n nodes.Rendered, v *nodes.RenderedValue)
 	if s.area == nil {
 		return nil
 	}
-	slot, ok := s.ev.NewSlot(n, v.Text, cas.EncodeValue(v, nodes.CodeRenderedMeta), w.o.Now())
+	stats := s.ev.Stats()
+	meta := slotMeta{*v, n.Target, stats.Hits, stats.Computed, stats.Leaves}
+	slot, ok := s.ev.NewSlot(n, v.Text, cas.EncodeValue(&meta, codeSlotMeta), w.o.Now())
 	if ok {
 		if err := s.area.Slots().Write(slotKey(n), eval.EncodeSlot(slot)); err != nil {
 			return err
 		}
 	}
 	if err := s.store.Flush(); err != nil {
-		return err
-	}
-	if err := writeLast(s.area.Dir(), n.Target, s.ev.Stats(), w.o.Now()); err != nil {
 		return err
 	}
 	_, _, err := s.area.TrimIfDue(cas.TrimOptions{MaxSize: s.maxCache})

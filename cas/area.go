@@ -93,18 +93,20 @@ func (a *Area) preparing(dir string) func() error {
 	}
 }
 
+// ignoreName is the file that keeps a cache out of version control.
+const ignoreName = ".gitignore"
+
 // Prepare makes a cache directory with a .gitignore file that covers it. An
 // existing .gitignore is left as it is.
 func Prepare(cache string) error {
 	if err := os.MkdirAll(cache, 0o777); err != nil {
 		return fmt.Errorf("make cache directory: %w", err)
 	}
-	const name = ".gitignore"
-	_, err := os.Lstat(filepath.Join(cache, name))
+	_, err := os.Lstat(filepath.Join(cache, ignoreName))
 	if errors.Is(err, fs.ErrNotExist) {
 		var t temp
 		if t, err = newFile(cache, []byte(ignoreFile), func() error { return fs.ErrNotExist }); err == nil {
-			err = t.rename(filepath.Join(cache, name))
+			err = t.rename(filepath.Join(cache, ignoreName))
 		}
 	}
 	if err != nil {

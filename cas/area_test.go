@@ -140,10 +140,14 @@ func TestTrimIfDue(t *testing.T) {
 		t.Errorf("TrimIfDue of no cache = %v, %v", done, err)
 	}
 	fillSlot(t, a, 1, 100, noon.Add(-15*24*time.Hour))
+	stamp := filepath.Join(filepath.Dir(a.Dir()), ignoreName)
+	if err := os.Chtimes(stamp, c.now(), c.now()); err != nil {
+		t.Fatal(err)
+	}
 	for _, step := range []struct {
 		after time.Duration
 		want  bool
-	}{{0, true}, {0, false}, {23 * time.Hour, false}, {time.Hour, true}, {-23 * time.Hour, false}, {-2 * time.Hour, true}} {
+	}{{0, false}, {23 * time.Hour, false}, {time.Hour, true}, {0, false}, {-23 * time.Hour, false}, {-2 * time.Hour, true}} {
 		c.add(step.after)
 		if _, done, err := a.TrimIfDue(TrimOptions{}); done != step.want || err != nil {
 			t.Errorf("TrimIfDue %v later = %v, %v, want %v", step.after, done, err, step.want)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -78,6 +79,22 @@ func (s *Slots) Write(k Key, payload []byte) error {
 		return fmt.Errorf("write slot %s: %w", k, err)
 	}
 	return nil
+}
+
+// Recent returns the keys of at most n slots, the last used first.
+func (s *Slots) Recent(n int) []Key {
+	files, _ := listKept(filepath.Dir(s.dir))
+	slices.SortFunc(files, func(a, b keptFile) int { return b.mtime.Compare(a.mtime) })
+	var keys []Key
+	for _, f := range files {
+		if f.kind != slotFile || len(keys) == n {
+			continue
+		}
+		if b, ok := parseHex(filepath.Base(f.path)); ok {
+			keys = append(keys, Key(b))
+		}
+	}
+	return keys
 }
 
 // Remove forgets the payload under k. It is no error if there is none.
