@@ -520,6 +520,16 @@ included L1/50 a/.mwp-context.md
 deduplicated L2/50 a/loop/.mwp-context.md (by a/.mwp-context.md)
 deduplicated L2/50 a/loop/loop/.mwp-context.md (by a/.mwp-context.md)
 `},
+		{"a root whose enclosing anchor cannot be read", `
+-- .mwp --
+not toml
+-- in/.mwp --
+description = "in"
+-- in/x --
+`, "in/x", nil, `
+error config_invalid ../.mwp
+error config_invalid ../.mwp:1:5
+`},
 		{"D-74: a context file that leads out is refused", `
 -- .mwp --
 description = "d"
@@ -898,6 +908,16 @@ description = "inner"
 `)
 	m, err := mapOf(t, mwp.Options{Dir: root, Root: "top"}, mwp.Request{Target: "top/in/x"})
 	want := "included L0/50 .mwp-context.md\nincluded L1/50 in/.mwp\n"
+	if diff := cmp.Diff(want, summary(m, err)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAnchorThroughALink is D-37 for anchors: one file is one entry.
+func TestAnchorThroughALink(t *testing.T) {
+	root := unpack(t, "-- .mwp --\ndescription = \"d\"\n-- a/up -> .. --\n-- a/x --\n")
+	m, err := mapOf(t, mwp.Options{Dir: root, Root: root}, mwp.Request{Target: "a/up/a/x"})
+	want := "included L0/50 .mwp\ndeduplicated L1/50 a/up/.mwp (by .mwp)\n"
 	if diff := cmp.Diff(want, summary(m, err)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -149,9 +149,9 @@ func (w *Workspace) find(target string) (*place, error) {
 			return p, err
 		}
 	}
-	if w.o.Root != "" {
+	if root := w.root(); root != "" {
 		return nil, environment(ir.TargetOutsideRoot, nil, "name a target below the root, or leave --root out",
-			"the target %s is outside the root %s", abs, w.o.Root)
+			"the target %s is outside the root %s", abs, root)
 	}
 	return nil, environment(ir.NoRoot, nil, "run `mwp init` in the project's root, or name it with --root",
 		"no .mwp and no .git at %s or above it", abs)
@@ -163,12 +163,8 @@ func (w *Workspace) scout(abs string) (*place, error) {
 	if p.sightings, err = p.scout.Sightings("."); err != nil {
 		return nil, worldError(err)
 	}
-	if w.o.Root != "" {
-		root := w.o.Root
-		if !filepath.IsAbs(root) {
-			root = filepath.Join(w.o.Dir, root)
-		}
-		for _, r := range []string{filepath.Clean(root), realPath(root)} {
+	if root := w.root(); root != "" {
+		for _, r := range []string{root, realPath(root)} {
 			if rel, ok := below(r, abs); ok {
 				c := candidate{dir: r, target: rel, explicit: true}
 				for _, s := range p.sightings {
@@ -189,6 +185,17 @@ func (w *Workspace) scout(abs string) (*place, error) {
 		}
 	}
 	return p, nil
+}
+
+// root returns the absolute root that was asked for, "" when none was.
+func (w *Workspace) root() string {
+	switch {
+	case w.o.Root == "":
+		return ""
+	case filepath.IsAbs(w.o.Root):
+		return filepath.Clean(w.o.Root)
+	}
+	return filepath.Join(w.o.Dir, w.o.Root)
 }
 
 // dir returns the directory that holds a sighting.

@@ -245,7 +245,8 @@ func (d *Disk) list(anew bool) {
 	d.segments = nil
 	for _, f := range slices.Backward(files) {
 		stamp, ok := parseSegmentName(f.Name())
-		if !ok {
+		if !ok || !f.Type().IsRegular() {
+			// Opening a pipe of that name would wait for a writer.
 			continue
 		}
 		s := old[f.Name()]

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -42,6 +43,15 @@ func Fsck(dir string) (FsckReport, error) {
 	}
 	c := checker{FsckReport: &r, deflate: new(compressor)}
 	defer c.deflate.close()
+	for _, sub := range []string{slotsDir, packsDir} {
+		// What is no file is passed over everywhere else, and would never be missed.
+		entries, _ := os.ReadDir(filepath.Join(dir, sub))
+		for _, e := range entries {
+			if _, ours := kindOf(sub, e.Name()); ours && !e.Type().IsRegular() {
+				c.problem(filepath.Join(dir, sub, e.Name()), 0, errNotRegular)
+			}
+		}
+	}
 	for _, f := range files {
 		switch f.kind {
 		case slotFile:
@@ -70,7 +80,8 @@ func (c *checker) slot(f keptFile) error {
 	b, _, err := readFile(f.path)
 	if err == nil {
 		c.Bytes += f.size
-		_, err = parseSlot(b)
+		k, _ := parseHex(filepath.Base(f.path))
+		_, err = parseSlot(Key(k), b)
 	}
 	switch {
 	case err == nil:

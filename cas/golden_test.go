@@ -161,7 +161,7 @@ func TestGoldenCompressedSegment(t *testing.T) {
 }
 
 func TestGoldenSlot(t *testing.T) {
-	golden(t, "slot", formatSlot([]byte("# A map\n")))
+	golden(t, "slot", formatSlot(Key{1, 2, 3}, []byte("# A map\n")))
 }
 
 // storeOf returns a store whose directory holds the given segments, oldest first.

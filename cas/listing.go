@@ -31,7 +31,7 @@ func listKept(dir string) ([]keptFile, error) {
 	var out []keptFile
 	for _, sub := range []string{slotsDir, packsDir} {
 		files, err := os.ReadDir(filepath.Join(dir, sub))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !isFile(filepath.Join(dir, sub)) {
 			return nil, err
 		}
 		for _, f := range files {
@@ -52,6 +52,12 @@ func listKept(dir string) ([]keptFile, error) {
 		}
 	}
 	return out, nil
+}
+
+// isFile reports that something else stands where a directory of ours belongs.
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && !info.IsDir()
 }
 
 // kindOf tells by the name what a file is.

@@ -12,7 +12,7 @@ import (
 
 const (
 	slotMagic = "mwpslot\x01"
-	slotExtra = len(slotMagic) + len(Digest{})
+	slotExtra = len(slotMagic) + len(Key{}) + len(Digest{})
 )
 
 // Slots keeps one small file per key: the magic, the payload and the BLAKE3 hash
@@ -50,7 +50,7 @@ func (s *Slots) Read(k Key) ([]byte, error) {
 		return nil, miss("no such slot")
 	}
 	if err == nil {
-		b, err = parseSlot(b)
+		b, err = parseSlot(k, b)
 	}
 	if err != nil {
 		return nil, miss(fmt.Sprintf("slot %s: %v", k, err))
@@ -67,7 +67,7 @@ func (s *Slots) Write(k Key, payload []byte) error {
 	if len(payload) > MaxSize {
 		return fmt.Errorf("write slot %s: %w", k, errTooLarge)
 	}
-	t, err := newFile(s.dir, formatSlot(payload), s.prepare)
+	t, err := newFile(s.dir, formatSlot(k, payload), s.prepare)
 	if err == nil {
 		// ext4 takes a rename onto a file for a wish of durability and starts writing
 		// to the device: 2 ms instead of 0.5 in an interleaved run. The price is a miss
@@ -107,27 +107,31 @@ func (s *Slots) Remove(k Key) error {
 
 func (s *Slots) path(k Key) string { return filepath.Join(s.dir, k.String()) }
 
-// formatSlot returns the bytes of a slot file.
-func formatSlot(payload []byte) []byte {
+// formatSlot returns the bytes of a slot file. The key is in it, so that a file
+// that got another's name is no answer to the other's question.
+func formatSlot(k Key, payload []byte) []byte {
 	b := make([]byte, 0, len(payload)+slotExtra)
-	b = append(append(b, slotMagic...), payload...)
+	b = append(append(append(b, slotMagic...), k[:]...), payload...)
 	sum := Sum(b)
 	return append(b, sum[:]...)
 }
 
-// parseSlot returns the payload of a slot file as a part of b.
-func parseSlot(b []byte) ([]byte, error) {
+// parseSlot returns the payload of the slot file for k as a part of b.
+func parseSlot(k Key, b []byte) ([]byte, error) {
 	if len(b) < slotExtra {
 		return nil, damaged("%d bytes are no slot", len(b))
 	}
 	if err := compareMagic(b[:len(slotMagic)], slotMagic); err != nil {
 		return nil, err
 	}
-	end := len(b) - len(Digest{})
+	start, end := len(slotMagic)+len(k), len(b)-len(Digest{})
 	if Sum(b[:end]) != Digest(b[end:]) {
 		return nil, damaged("the slot does not match its hash")
 	}
-	return b[len(slotMagic):end:end], nil
+	if own := Key(b[len(slotMagic):start]); own != k {
+		return nil, damaged("the slot belongs to the key %s", own)
+	}
+	return b[start:end:end], nil
 }
 
 var errNotRegular = errors.New("not a regular file")

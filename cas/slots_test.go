@@ -54,7 +54,7 @@ func TestDamagedSlot(t *testing.T) {
 	if err := s.Write(Key{}, []byte("the payload")); err != nil {
 		t.Fatal(err)
 	}
-	damages(formatSlot([]byte("the payload")), func(what string, _ int, b []byte) {
+	damages(formatSlot(Key{1}, []byte("the payload")), func(what string, _ int, b []byte) {
 		if err := os.WriteFile(s.path(Key{}), b, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -122,13 +122,13 @@ func TestSlotsConcurrently(t *testing.T) {
 }
 
 func FuzzSlot(f *testing.F) {
-	f.Add(formatSlot(nil))
-	f.Add(formatSlot([]byte("payload")))
+	f.Add(formatSlot(Key{1}, nil))
+	f.Add(formatSlot(Key{1}, []byte("payload")))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if p, err := parseSlot(b); err == nil && !bytes.Equal(formatSlot(p), b) {
+		if p, err := parseSlot(Key{1}, b); err == nil && !bytes.Equal(formatSlot(Key{1}, p), b) {
 			t.Errorf("%x is read as %x, which is written otherwise", b, p)
 		}
-		if p, err := parseSlot(formatSlot(b)); err != nil || !bytes.Equal(p, b) {
+		if p, err := parseSlot(Key{1}, formatSlot(Key{1}, b)); err != nil || !bytes.Equal(p, b) {
 			t.Errorf("%x is written, read as %x: %v", b, p, err)
 		}
 	})

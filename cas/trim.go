@@ -143,7 +143,8 @@ func trimDue(stamp string, now time.Time) bool {
 }
 
 // Clean removes all slots and segments from dir, which is ".../cache/v1", and
-// nothing else: directories, lock files and files of unknown names stay. Processes
+// nothing else: directories, lock files and files of unknown names stay. A file in
+// the place of one of the two directories goes, for nothing could be kept there. Processes
 // that use the cache meanwhile see misses. Temporary files younger than an hour
 // are left, because a running process may be about to rename them.
 func Clean(dir string) error {
@@ -158,6 +159,12 @@ func Clean(dir string) error {
 		}
 		if err := removeGone(f.path); err != nil {
 			errs = append(errs, err)
+		}
+	}
+	for _, sub := range []string{slotsDir, packsDir} {
+		// What stands in the place of a directory keeps the cache from being written.
+		if p := filepath.Join(dir, sub); isFile(p) {
+			errs = append(errs, os.Remove(p))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -66,7 +66,8 @@ func NewWorld(root string, now func() time.Time) *World {
 func (w *World) abs(rel string) string {
 	switch {
 	case rel == ".":
-		return w.root
+		// The root itself may be a link, and what is meant is the directory.
+		return w.root + string(filepath.Separator) + "."
 	case strings.HasPrefix(rel, "../"):
 		return filepath.Join(w.root, filepath.FromSlash(rel))
 	case w.root == string(filepath.Separator):
@@ -364,11 +365,11 @@ func (w *World) Sightings(rel string) ([]graph.Sighting, error) {
 
 func (w *World) look(rel, name string, all bool) ([]graph.Sighting, error) {
 	var found []graph.Sighting
-	depth := 0
+	depth, dir := 0, w.root
 	if rel != "." {
-		depth = strings.Count(rel, "/") + 1
+		depth, dir = strings.Count(rel, "/")+1, w.abs(rel)
 	}
-	for up, dir := 0, w.abs(rel); ; up++ {
+	for up := 0; ; up++ {
 		path := filepath.Join(dir, name)
 		s, err := w.lstat(path)
 		if err != nil {

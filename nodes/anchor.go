@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -178,8 +179,7 @@ func workspace(r graph.Reader, places []anchorPlace) (anchorPlace, []ir.Diagnost
 			return sub, nil, err
 		}
 		if failed(c.Problems) {
-			// Whether this one lists the project cannot be told.
-			return sub, c.Problems, nil
+			return sub, unknownMembership(i, p, c.Problems), nil
 		}
 		if len(c.Config.Members) == 0 {
 			continue
@@ -198,6 +198,20 @@ func workspace(r graph.Reader, places []anchorPlace) (anchorPlace, []ir.Diagnost
 		}}, nil
 	}
 	return sub, nil, nil
+}
+
+// unknownMembership returns the findings about an anchor that cannot be read. Of
+// one that encloses the project they say why they matter: whether it lists the
+// project cannot be told.
+func unknownMembership(i int, p anchorPlace, problems []ir.Diagnostic) []ir.Diagnostic {
+	if i == 0 {
+		return problems
+	}
+	return append(slices.Clone(problems), ir.Diagnostic{
+		Code: ir.ConfigInvalid, Severity: ir.SeverityError, Source: p.config(),
+		Message: "it encloses this project, and whether it lists it as a member cannot be told",
+		Hint:    "mend the file, or name this project's root with --root",
+	})
 }
 
 // pathFrom returns sub's directory as seen from p's.

@@ -163,15 +163,10 @@ func (n Layers) Compute(r graph.Reader) (v LayersValue, err error) {
 	window := n.window(settings, contexts, last.Dir)
 	for _, c := range contexts {
 		k := c.candidate(base, cascade.Project)
-		switch {
-		case k.Status != "":
-		case c.Header.Scope == "local" && c.dir != last.Dir:
-			k.Status, k.Rule = ir.ExcludedByScope, "scope"
-			k.Reason = fmt.Sprintf("scope: local, and the target is not directly in %s", c.dir)
-		case k.Layer != 0 && window > 0 && depth(last.Dir)-c.depth > window:
-			k.Status, k.Rule = ir.ExcludedByWindow, "window"
-			k.Reason = fmt.Sprintf("%d levels above the target's directory, the window is %d", depth(last.Dir)-c.depth, window)
+		if k.Status == "" && c.Header.Scope == ScopeLocal && c.dir != last.Dir {
+			k.leaveOut(ir.ExcludedByScope, "scope", fmt.Sprintf("scope: local, and the target is not directly in %s", c.dir))
 		}
+		k.applyWindow(window, depth(last.Dir))
 		v.Candidates = append(v.Candidates, k)
 		v.Candidates = append(v.Candidates, c.unresolvedImports()...)
 		v.Problems = append(v.Problems, c.unsupported()...)
@@ -185,10 +180,12 @@ func (n Layers) Compute(r graph.Reader) (v LayersValue, err error) {
 	}
 	if sub != nil {
 		k := memberCandidate(anchor, &sub.Config)
-		if d := depth(last.Dir) - k.Depth; k.Status == "" && window > 0 && d > window {
-			k.Status, k.Rule = ir.ExcludedByWindow, "window"
-			k.Reason = fmt.Sprintf("%d levels above the target's directory, the window is %d", d, window)
+		if realDir(cascade, anchor.Sub) == "." {
+			// Reached through a link, the member is the workspace root once more.
+			k.Duplicates = anchor.Workspace
+			k.leaveOut(ir.Deduplicated, "dedup", fmt.Sprintf("the same anchor as %s, reached through a link", anchor.Workspace))
 		}
+		k.applyWindow(window, depth(last.Dir))
 		v.Candidates = append(v.Candidates, k)
 	}
 	if len(v.Candidates) > maxCandidates {
@@ -199,8 +196,7 @@ func (n Layers) Compute(r graph.Reader) (v LayersValue, err error) {
 	}
 	for i := range v.Candidates {
 		if k := &v.Candidates[i]; n.Orientation && k.Status == "" && k.Layer != 0 {
-			k.Status, k.Rule = ir.ExcludedByKind, "orientation"
-			k.Reason = "an orientation map carries L0 only; map a target to see it"
+			k.leaveOut(ir.ExcludedByKind, "orientation", "an orientation map carries L0 only; map a target to see it")
 		}
 	}
 	deduplicate(v.Candidates)
@@ -214,6 +210,29 @@ func (n Layers) Compute(r graph.Reader) (v LayersValue, err error) {
 	ir.SortDiagnostics(v.Problems)
 	v.Problems = dropRepeated(v.Problems)
 	return v, nil
+}
+
+// leaveOut gives a candidate its outcome and the reason.
+func (k *Candidate) leaveOut(status, rule, reason string) {
+	k.Status, k.Rule, k.Reason = status, rule, reason
+}
+
+// applyWindow leaves out what lies more levels above the target's directory than
+// the window has. L0 stays, from any level (D-14).
+func (k *Candidate) applyWindow(window, targetDepth int) {
+	if above := targetDepth - k.Depth; k.Status == "" && k.Layer != 0 && window > 0 && above > window {
+		k.leaveOut(ir.ExcludedByWindow, "window", fmt.Sprintf("%d levels above the target's directory, the window is %d", above, window))
+	}
+}
+
+// realDir returns where a directory of the cascade lies, "" for any other.
+func realDir(cascade CascadeValue, dir string) string {
+	for _, l := range cascade.Levels {
+		if l.Dir == dir {
+			return l.Real
+		}
+	}
+	return ""
 }
 
 // readContexts returns the cascade's context files, root first, with headers.
@@ -271,12 +290,10 @@ func (c *located) candidate(base int, project string) Candidate {
 	}
 	switch {
 	case c.Skipped != "":
-		k.Status, k.Rule = ir.Boundary, "boundary"
-		k.Reason = fmt.Sprintf("%s closes this directory; the cascade resumes at the member below it", c.Skipped)
+		k.leaveOut(ir.Boundary, "boundary", fmt.Sprintf("%s closes this directory; the cascade resumes at the member below it", c.Skipped))
 		return k
 	case c.Shadowed:
-		k.Status, k.Rule = ir.Shadowed, "yaml-first"
-		k.Reason = "a YAML context file stands beside it and wins"
+		k.leaveOut(ir.Shadowed, "yaml-first", "a YAML context file stands beside it and wins")
 		return k
 	}
 	k.Placed = true
@@ -298,8 +315,7 @@ func (c *located) candidate(base int, project string) Candidate {
 		k.Reason += fmt.Sprintf("; layer %d (inferred: depth %d, base %d)", k.Layer, c.depth, base)
 	}
 	if c.Empty {
-		k.Status, k.Rule = ir.Empty, "empty"
-		k.Reason += "; it has no body, so there is nothing to show"
+		k.leaveOut(ir.Empty, "empty", k.Reason+"; it has no body, so there is nothing to show")
 	}
 	return k
 }
@@ -356,8 +372,7 @@ func rootCandidate(r graph.Reader, a AnchorValue, ws *ConfigFileValue) (Candidat
 	k.Name = c.Name
 	if !c.SuppliesIdentity() {
 		if c.Name == "" {
-			k.Status, k.Rule = ir.Empty, "empty"
-			k.Reason = "the anchor declares neither name nor description nor directories nor members"
+			k.leaveOut(ir.Empty, "empty", "the anchor declares neither name nor description nor directories nor members")
 		}
 		k.Text = identityText(c.Name, "")
 		return k, nil
@@ -375,8 +390,7 @@ func memberCandidate(a AnchorValue, c *Config) Candidate {
 		Reason: "the member's anchor: name and description; layer 1", Rule: "anchor",
 	}
 	if k.Text == "" {
-		k.Status, k.Rule = ir.Empty, "empty"
-		k.Reason = "the member's anchor declares neither name nor description"
+		k.leaveOut(ir.Empty, "empty", "the member's anchor declares neither name nor description")
 	}
 	return k
 }
@@ -476,8 +490,8 @@ func deduplicate(ks []Candidate) {
 			continue
 		}
 		if winner, ok := first[k.Real]; ok {
-			k.Status, k.Rule, k.Duplicates = ir.Deduplicated, "dedup", winner
-			k.Reason = fmt.Sprintf("the same file as %s, which is closer to the root", winner)
+			k.Duplicates = winner
+			k.leaveOut(ir.Deduplicated, "dedup", fmt.Sprintf("the same file as %s, which is closer to the root", winner))
 			continue
 		}
 		first[k.Real] = k.Source
@@ -493,8 +507,7 @@ func settleNameOnly(ks []Candidate, identity bool) {
 	other := slices.ContainsFunc(ks, func(k Candidate) bool { return k.Status == "" && k.Placed && k.Layer == 0 && k.ID != "." })
 	for i := range ks {
 		if k := &ks[i]; k.Anchor && k.ID == "." && k.Status == "" && other {
-			k.Status, k.Rule = ir.Empty, "name-only"
-			k.Reason = "the anchor has only a name, and another entry identifies the project"
+			k.leaveOut(ir.Empty, "name-only", "the anchor has only a name, and another entry identifies the project")
 		}
 	}
 }

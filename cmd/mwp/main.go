@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp"
@@ -101,7 +102,9 @@ func (a *app) run(args []string) error {
 
 // dir returns the directory that relative paths start from.
 func (a *app) dir() (string, error) {
-	dir, err := os.Getwd()
+	// Not os.Getwd, which believes $PWD: above a directory that was entered through a
+	// link lie other anchors than above the directory itself.
+	dir, err := syscall.Getwd()
 	if err != nil {
 		return "", failed(err, "find the working directory")
 	}

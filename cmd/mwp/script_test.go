@@ -44,24 +44,28 @@ func TestScripts(t *testing.T) {
 			"same":   same,
 			"damage": damage,
 
-			"soon":     soon,
-			"bound":    bound,
-			"steady":   steady,
-			"outline":  outline,
-			"tree":     tree,
-			"write":    write,
-			"sametime": sametime,
-			"shuffle":  shuffle,
-			"socket":   socket,
+			"soon":      soon,
+			"bound":     bound,
+			"steady":    steady,
+			"outline":   outline,
+			"tree":      tree,
+			"write":     write,
+			"sametime":  sametime,
+			"shuffle":   shuffle,
+			"overwrite": overwrite,
+			"socket":    socket,
 		},
 		Condition: condition,
 	})
 }
 
 // condition knows what a machine may lack. [modes]: the modes of files bind
-// what bound runs. [mount]: a user may mount a tmpfs in a namespace.
+// what bound runs. [mount]: a user may mount a tmpfs in a namespace. [root]: the
+// user is root, who may make devices.
 func condition(name string) (bool, error) {
 	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
 	case "modes":
 		if runtime.GOOS == "windows" {
 			return false, nil
@@ -256,6 +260,62 @@ func shuffle(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		ts.Check(os.MkdirAll(filepath.Dir(filepath.Join(to, rel)), 0o777))
 		ts.Check(os.WriteFile(filepath.Join(to, rel), b, 0o666))
+	}
+}
+
+// overwrite runs "overwrite dir how" and ruins every file below a directory.
+func overwrite(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: overwrite dir how")
+	}
+	var files []string
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, p)
+		}
+		return err
+	}))
+	if len(files) == 0 {
+		ts.Fatalf("%s: no file to overwrite", args[0])
+	}
+	texts := make([][]byte, len(files))
+	for i, f := range files {
+		var err error
+		texts[i], err = os.ReadFile(f)
+		ts.Check(err)
+	}
+	noise := rand.NewChaCha8([32]byte{})
+	for i, f := range files {
+		b := texts[i]
+		switch args[1] {
+		case "half":
+			b = b[:len(b)/2]
+		case "empty":
+			b = nil
+		case "byte":
+			b = b[:min(len(b), 1)]
+		case "zeros":
+			clear(b)
+		case "noise":
+			noise.Read(b)
+		case "longer":
+			b = append(b, b...)
+		case "version":
+			if len(b) > 7 {
+				b[7]++
+			}
+		case "json":
+			b = []byte(`{"schema_version": "999", "ir": {}}`)
+		case "swapped":
+			b = texts[(i+1)%len(files)]
+		case "directory":
+			ts.Check(os.Remove(f))
+			ts.Check(os.Mkdir(f, 0o777))
+			continue
+		default:
+			ts.Fatalf("overwrite: unknown way %q", args[1])
+		}
+		ts.Check(os.WriteFile(f, b, 0o666))
 	}
 }
 
