@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -56,9 +57,9 @@ type FsckReport = cas.FsckReport
 // Cache returns the cache that maps around Options.Dir use.
 func (w *Workspace) Cache(ctx context.Context) (*Cache, error) {
 	if w.o.CacheDir != "" {
-		return &Cache{cas.OpenArea(w.o.CacheDir, w.o.Now)}, nil
+		return &Cache{w.area(candidate{}).Area}, nil
 	}
-	p, err := w.find(w.o.Dir)
+	p, err := w.find(w.orDir(""))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,10 @@ func (w *Workspace) Cache(ctx context.Context) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{s.area}, nil
+	if s.area == nil {
+		return &Cache{}, nil
+	}
+	return &Cache{s.area.Area}, nil
 }
 
 // Status measures the cache. It reads the slots last used, and writes one block that it
@@ -76,7 +80,10 @@ func (c *Cache) Status() (CacheStatus, error) {
 		return CacheStatus{}, nil
 	}
 	u, err := c.area.Usage()
-	notWritable := tryWrite(c.area.Dir())
+	notWritable := c.area.Check()
+	if notWritable == nil {
+		notWritable = tryWrite(c.area.Dir())
+	}
 	if err != nil && notWritable == nil {
 		return CacheStatus{}, environment(ir.Unreadable, err, "", "cannot measure the cache %s: %s", c.area.Dir(), reason(err))
 	}
@@ -93,7 +100,9 @@ func (c *Cache) Clean() error {
 		return nil
 	}
 	if err := c.area.Clean(); err != nil {
-		return environment(ir.Unreadable, err, "", "cannot clean the cache %s: %s", c.area.Dir(), reason(err))
+		// One reason is enough, and there may be one for each file.
+		first, _, _ := strings.Cut(reason(err), "\n")
+		return environment(ir.Unreadable, err, "", "cannot clean the cache %s: %s", c.area.Dir(), first)
 	}
 	return nil
 }

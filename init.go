@@ -578,7 +578,10 @@ func (s *scaffold) config() string {
 	return b.String()
 }
 
-func projectName(dir string) string { return strings.ToValidUTF8(filepath.Base(dir), "\uFFFD") }
+func projectName(dir string) string {
+	// A configuration's name has no characters that cannot be seen.
+	return ir.EscapeControls(strings.ToValidUTF8(filepath.Base(dir), "\uFFFD"))
+}
 
 // stub is an example context file: valid as it is, and short, because it is in
 // every map from the start.

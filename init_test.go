@@ -68,7 +68,7 @@ func TestInitOfOddNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, problems := nodes.ParseConfig(text)
-			if want := strings.ToValidUTF8(name, "\uFFFD"); len(problems) > 0 || c.Name != want {
+			if want := ir.EscapeControls(strings.ToValidUTF8(name, "\uFFFD")); len(problems) > 0 || c.Name != want {
 				t.Errorf("Init of %q: the configuration has the name %q and %v", name, c.Name, problems)
 			}
 			if want := soft && name != "bad\xffutf8"; (c.BoundaryMode == "soft") != want {

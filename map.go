@@ -112,10 +112,7 @@ func (q *Request) node(c candidate, from string) nodes.Rendered {
 // Map answers a request. The error is a *Refusal, *EnvironmentError or
 // *UsageError, or the context's.
 func (w *Workspace) Map(ctx context.Context, q Request) (*Result, error) {
-	target := q.Target
-	if target == "" {
-		target = w.o.Dir
-	}
+	target := w.orDir(q.Target)
 	p, err := w.find(target)
 	if err != nil {
 		return nil, err

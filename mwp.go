@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -42,15 +43,41 @@ type Options struct {
 }
 
 // Workspace answers questions about the project around a directory. It holds no
-// state of the file system: each call looks again.
-type Workspace struct{ o Options }
+// state of the file system: each call looks again. It is safe for concurrent use.
+type Workspace struct {
+	o Options
+
+	mu sync.Mutex
+	// areas holds the caches in use by directory, so that many questions share one
+	// store and its open files; guarded by mu.
+	areas map[string]*openArea
+}
+
+// openArea is a cache with its store.
+type openArea struct {
+	*cas.Area
+	store cas.Store
+}
 
 // Open returns a Workspace. It does no I/O.
 func Open(o Options) *Workspace {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Workspace{o}
+	return &Workspace{o: o, areas: map[string]*openArea{}}
+}
+
+// Close releases the files that the Workspace holds open. What was not recorded
+// is forgotten.
+func (w *Workspace) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var errs []error
+	for _, a := range w.areas {
+		errs = append(errs, a.store.Close())
+	}
+	clear(w.areas)
+	return errors.Join(errs...)
 }
 
 // Refusal is the error of a question that has no answer until somebody changes
@@ -137,6 +164,9 @@ func (w *Workspace) find(target string) (*place, error) {
 	}
 	abs := filepath.Clean(target)
 	if !filepath.IsAbs(abs) {
+		if w.o.Dir == "" {
+			return nil, environment(ir.Unreadable, nil, "go to another directory, or name an absolute path", "the working directory is gone, so %s means nothing", target)
+		}
 		abs = filepath.Join(w.o.Dir, target)
 	}
 	p, err := w.scout(abs)
@@ -164,6 +194,9 @@ func (w *Workspace) scout(abs string) (*place, error) {
 		return nil, worldError(err)
 	}
 	if root := w.root(); root != "" {
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			return nil, environment(ir.NoRoot, err, "name an existing directory with --root, or leave it out", "the root %s is not a directory", root)
+		}
 		for _, r := range []string{root, realPath(root)} {
 			if rel, ok := below(r, abs); ok {
 				c := candidate{dir: r, target: rel, explicit: true}
@@ -247,14 +280,26 @@ func realPath(abs string) string {
 }
 
 // area returns a candidate's cache, nil when it has none.
-func (w *Workspace) area(c candidate) *cas.Area {
+func (w *Workspace) area(c candidate) *openArea {
+	dir := w.o.CacheDir
 	switch {
-	case w.o.CacheDir != "":
-		return cas.OpenArea(w.o.CacheDir, w.o.Now)
+	case dir != "":
+		// Whoever names a place may name it through links; a repository may not.
+		dir = realPath(dir)
 	case c.state != "":
-		return cas.OpenArea(filepath.Join(c.state, "cache"), w.o.Now)
+		dir = filepath.Join(c.state, "cache")
+	default:
+		return nil
 	}
-	return nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := w.areas[dir]
+	if a == nil {
+		area := cas.OpenArea(dir, w.o.Now)
+		a = &openArea{area, area.Store(cas.DiskOptions{})}
+		w.areas[dir] = a
+	}
+	return a
 }
 
 // session is one evaluation on one root.
@@ -262,7 +307,7 @@ type session struct {
 	candidate
 	world *eval.World
 	ev    *eval.Evaluator
-	area  *cas.Area
+	area  *openArea
 	store cas.Store
 	// maxCache is [cache] max_size in bytes, 0 for the default.
 	maxCache int64
@@ -286,7 +331,7 @@ func (s *session) cacheLimit(ctx context.Context, a nodes.AnchorValue) int64 {
 func (w *Workspace) begin(p *place, c candidate) *session {
 	s := &session{candidate: c, area: w.area(c), world: p.scout.At(c.dir, c.target, p.sightings)}
 	if s.area != nil {
-		s.store = s.area.Store(cas.DiskOptions{})
+		s.store = s.area.store
 	} else {
 		s.store = cas.NewMemory()
 	}
@@ -332,15 +377,23 @@ func (w *Workspace) locate(ctx context.Context, p *place) (*session, nodes.Ancho
 // enter finds a target, "" being Options.Dir, and begins an evaluation at its
 // workspace root.
 func (w *Workspace) enter(ctx context.Context, target string) (*place, *session, error) {
-	if target == "" {
-		target = w.o.Dir
-	}
-	p, err := w.find(target)
+	p, err := w.find(w.orDir(target))
 	if err != nil {
 		return nil, nil, err
 	}
 	s, _, err := w.locate(ctx, p)
 	return p, s, err
+}
+
+// orDir returns the path that "" stands for.
+func (w *Workspace) orDir(target string) string {
+	if target != "" {
+		return target
+	}
+	if w.o.Dir == "" {
+		return "."
+	}
+	return w.o.Dir
 }
 
 // worldError turns a failure of the world into an error with a finding.

@@ -45,7 +45,7 @@ func (a *Area) Dir() string { return filepath.Join(a.cache, formatDir) }
 // Slots returns the slots of the cache.
 func (a *Area) Slots() *Slots {
 	s := OpenSlots(filepath.Join(a.Dir(), slotsDir), a.now)
-	s.prepare = a.preparing(s.dir)
+	s.prepare, s.check = a.preparing(s.dir), a.Check
 	return s
 }
 
@@ -56,15 +56,23 @@ func (a *Area) Store(o DiskOptions) *Disk {
 		o.Now = a.now
 	}
 	d := OpenDisk(filepath.Join(a.Dir(), packsDir), o)
-	d.prepare = a.preparing(d.dir)
+	d.prepare, d.check = a.preparing(d.dir), a.Check
 	return d
 }
 
 // Trim evicts; see the function Trim.
-func (a *Area) Trim(o TrimOptions) (TrimReport, error) { return Trim(a.Dir(), a.clocked(o)) }
+func (a *Area) Trim(o TrimOptions) (TrimReport, error) {
+	if err := a.Check(); err != nil {
+		return TrimReport{}, err
+	}
+	return Trim(a.Dir(), a.clocked(o))
+}
 
 // TrimIfDue evicts at most once a day; see the function TrimIfDue.
 func (a *Area) TrimIfDue(o TrimOptions) (TrimReport, bool, error) {
+	if err := a.Check(); err != nil {
+		return TrimReport{}, false, err
+	}
 	return TrimIfDue(a.Dir(), a.clocked(o))
 }
 
@@ -75,7 +83,37 @@ func (a *Area) Fsck() (FsckReport, error) { return Fsck(a.Dir()) }
 func (a *Area) Usage() (UsageReport, error) { return Usage(a.Dir()) }
 
 // Clean removes everything that is kept; see the function Clean.
-func (a *Area) Clean() error { return Clean(a.Dir()) }
+func (a *Area) Clean() error {
+	if err := a.Check(); err != nil {
+		return err
+	}
+	return Clean(a.Dir())
+}
+
+// ErrLink is the error of writing to a cache one of whose directories is a link,
+// or anything else than a directory.
+var ErrLink = errors.New("not a directory of its own; nothing is written through a link")
+
+// Check refuses a cache whose directories are links. A repository can carry links
+// where a cache belongs, and what is written, trimmed or cleaned through one would
+// be somebody else's. Every write checks. The first directory looked at is the one that holds the
+// cache; whoever wants a cache elsewhere names that place itself.
+func (a *Area) Check() error {
+	for _, dir := range []string{filepath.Dir(a.cache), a.cache, a.Dir(), filepath.Join(a.Dir(), slotsDir), filepath.Join(a.Dir(), packsDir)} {
+		info, err := os.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		// A file is not written through; Clean removes one, and the rest fails by itself.
+		if m := info.Mode(); !m.IsDir() && !m.IsRegular() {
+			return fmt.Errorf("%s: %w", dir, ErrLink)
+		}
+	}
+	return nil
+}
 
 func (a *Area) clocked(o TrimOptions) TrimOptions {
 	if o.Now == nil {

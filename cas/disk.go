@@ -57,6 +57,8 @@ type DiskOptions struct {
 type Disk struct {
 	dir     string
 	prepare func() error
+	// check, when set, may refuse to write.
+	check   func() error
 	o       DiskOptions
 	deflate compressor
 	// large is the size in bytes from which a segment is merged no more.
@@ -278,6 +280,12 @@ func (d *Disk) Flush() error {
 	if d.o.ReadOnly {
 		d.limit()
 		return nil
+	}
+	if d.check != nil {
+		if err := d.check(); err != nil {
+			d.limit()
+			return fmt.Errorf("write to the store: %w", err)
+		}
 	}
 	d.list(true)
 	entries = d.missing(entries)

@@ -86,7 +86,7 @@ func unlocker(f *os.File, release func()) func() error {
 // the two.
 func lockPath(path string) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o666)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func lockOpened(f *os.File, path string) (current bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	there, err := os.Stat(path)
+	there, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -7,6 +7,10 @@ import (
 	"syscall"
 )
 
+// noFollow opens a lock file and not what a link in its place leads to, and does
+// not wait at a pipe.
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
 // tryLockFile locks an open file or returns errHeld.
 func tryLockFile(f *os.File) error {
 	for {

@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// noFollow is nothing on Windows, where making a link takes a privilege.
+const noFollow = 0
+
 // tryLockFile locks an open file or returns errHeld. The range is one byte far
 // beyond the end: a lock on Windows is mandatory, and nobody is to be kept from
 // reading the file.

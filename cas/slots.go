@@ -29,6 +29,8 @@ type Slots struct {
 	dir     string
 	now     func() time.Time
 	prepare func() error
+	// check, when set, may refuse to write.
+	check func() error
 }
 
 // OpenSlots returns the slots in dir, usually ".../cache/v1/slots". It does no
@@ -66,6 +68,11 @@ func (s *Slots) Read(k Key) ([]byte, error) {
 func (s *Slots) Write(k Key, payload []byte) error {
 	if len(payload) > MaxSize {
 		return fmt.Errorf("write slot %s: %w", k, errTooLarge)
+	}
+	if s.check != nil {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("write slot %s: %w", k, err)
+		}
 	}
 	t, err := newFile(s.dir, formatSlot(k, payload), s.prepare)
 	if err == nil {

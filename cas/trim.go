@@ -134,8 +134,8 @@ func TrimIfDue(dir string, o TrimOptions) (r TrimReport, done bool, err error) {
 // future because the clock was set back. Without a stamp there is no cache yet, or
 // the next write to it makes one.
 func trimDue(stamp string, now time.Time) bool {
-	info, err := os.Stat(stamp)
-	if err != nil {
+	info, err := os.Lstat(stamp)
+	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
 	age := now.Sub(info.ModTime())

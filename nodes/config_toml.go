@@ -199,9 +199,9 @@ func (r *configReader) topKey(f tomlField) {
 	c := &r.config
 	switch {
 	case f.key == "name":
-		f.text(&c.Name)
+		f.plainText(&c.Name, false)
 	case f.key == "description":
-		f.text(&c.Description)
+		f.plainText(&c.Description, true)
 	case f.key == "members":
 		f.texts(&c.Members, checkMember)
 	case f.key == "directories":
@@ -273,7 +273,7 @@ func (r *configReader) directory(f tomlField) {
 	r.table(f.key, t, func(f tomlField) {
 		switch f.name {
 		case "role":
-			f.text(&d.Role)
+			f.plainText(&d.Role, false)
 		case "stack":
 			f.texts(&d.Stack, checkCommand)
 		case "shared":

@@ -125,7 +125,7 @@ func TestEmptyConfig(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	for _, tt := range []struct{ text, at, message string }{
 		{"name = 1", "1:1", "name: expected text, found 1"},
-		{"name = \"a\\u0000\"", "1:1", "name: expected text, found a NUL"},
+		{"name = \"a\\u0000\"", "1:1", "name: expected text without control"},
 		{"  name = true", "1:3", "found true"},
 		{"name = 1.5", "1:1", "found the fraction 1.5"},
 		{"name = 2020-01-01", "1:1", "found a date or time"},
@@ -144,8 +144,8 @@ func TestConfigErrors(t *testing.T) {
 		{"budgets = { l0 = 1, l1 = 1.0 }", "1:21", "found the fraction 1"},
 		{"[budgets]\nl2 = 1000000001", "2:1", "found 1000000001"},
 		{"[trust]\nallowed_guards = [\" \"]", "2:1", "expected text that says something"},
-		{"[trust]\nallowed_guards = [\"a\\nb\"]", "2:1", "without control characters"},
-		{"[directories]\n\"a\\nb\" = {}", "2:1", "without control characters"},
+		{"[trust]\nallowed_guards = [\"a\\nb\"]", "2:1", "without control or invisible characters"},
+		{"[directories]\n\"a\\nb\" = {}", "2:1", "without control or invisible characters"},
 		{"[directories]\n\"\" = {}", "2:1", "expected text that says something"},
 		{"[directories]\n\"a\\\\b\" = {}", "2:1", "expected a path with /"},
 		{"[directories]\n\"a//b\" = {}", "2:1", "expected a clean path"},

@@ -71,6 +71,15 @@ func (f tomlField) text(p *string) {
 	}
 }
 
+// plainText reads a text that stands in a generated line; prose may have several lines.
+func (f tomlField) plainText(p *string, prose bool) {
+	if s, ok := f.value.(string); ok && strings.ContainsFunc(s, func(c rune) bool { return unseen(c) && !(prose && (c == '\n' || c == '\t')) }) {
+		f.fail("expected text without control or invisible characters", "")
+		return
+	}
+	f.text(p)
+}
+
 // texts reads a list of texts; check says what an item lacks, and how to write it.
 func (f tomlField) texts(p *[]string, check func(string) (problem, hint string)) bool {
 	items, ok := f.value.([]any)
@@ -220,11 +229,15 @@ func checkCommand(s string) (problem, hint string) {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return "expected text that says something", ""
-	case strings.ContainsFunc(s, isControl):
-		return "expected text without control characters", ""
+	case strings.ContainsFunc(s, unseen):
+		return "expected text without control or invisible characters", ""
 	}
 	return "", ""
 }
+
+// unseen reports characters that could make a generated line another one, or read
+// otherwise than it is (D-105).
+func unseen(c rune) bool { return isControl(c) || ir.Hidden(c) }
 
 func checkMember(s string) (problem, hint string) {
 	if problem, hint := checkCommand(s); problem != "" {

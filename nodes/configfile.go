@@ -67,7 +67,7 @@ func (n ConfigFile) Compute(r graph.Reader) (v ConfigFileValue, err error) {
 		}
 		return v, nil
 	case graph.TooLarge:
-		return refuse(ir.LimitExceeded, "the configuration has %d bytes, the limit is %d", f.Size, graph.MaxFileBytes)
+		return refuse(ir.LimitExceeded, "the configuration has %d bytes, the limit is %d", f.Size, maxConfigBytes)
 	default:
 		return refuse(ir.ConfigInvalid, "expected a file, found a %s", f.Type.Noun())
 	}

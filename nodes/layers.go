@@ -433,13 +433,18 @@ func topologyText(r graph.Reader, c *Config) (string, error) {
 	var members []string
 	for _, m := range c.Members {
 		m = strings.TrimSuffix(strings.TrimPrefix(m, "./"), "/")
-		if !strings.HasPrefix(m, "!") && !listed[m] {
-			members = append(members, m)
+		literal := !strings.ContainsAny(m, "*?[")
+		if strings.HasPrefix(m, "!") || listed[m] || literal && !MemberMatch(c.Members, m) {
+			continue
 		}
+		if literal {
+			m += "/"
+		}
+		members = append(members, m)
 	}
 	slices.SortFunc(members, ir.ComparePaths)
 	for _, m := range slices.Compact(members) {
-		lines = append(lines, "- "+m+"/ — member")
+		lines = append(lines, "- "+m+" — member")
 	}
 	text := identityText(c.Name, c.Description)
 	if len(lines) > 0 {

@@ -104,10 +104,8 @@ func (a *app) run(args []string) error {
 func (a *app) dir() (string, error) {
 	// Not os.Getwd, which believes $PWD: above a directory that was entered through a
 	// link lie other anchors than above the directory itself.
-	dir, err := syscall.Getwd()
-	if err != nil {
-		return "", failed(err, "find the working directory")
-	}
+	// A directory that was removed has no name; absolute paths mean something still.
+	dir, _ := syscall.Getwd()
 	for _, d := range a.dirs {
 		if filepath.IsAbs(d) {
 			dir = filepath.Clean(d)

@@ -115,8 +115,11 @@ func (a *app) deliver(text []byte, results ...*mwp.Result) error {
 	}
 	a.log(results)
 	for _, r := range results {
-		if err := r.Record(); err != nil && a.verbose > 0 {
-			a.note("not cached: " + err.Error())
+		if err := r.Record(); err != nil {
+			if !a.quiet {
+				a.note("not cached: " + innermost(err).Error() + " (the answer is complete; see mwp cache status)")
+			}
+			break
 		}
 	}
 	if mismatches > 0 {

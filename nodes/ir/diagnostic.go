@@ -160,7 +160,7 @@ func EscapeControls(s string) string {
 			b.WriteString(`\x` + hex2(s[i]))
 		case r < 0x20 || r == 0x7f:
 			b.WriteString(`\x` + hex2(byte(r)))
-		case hidden(r):
+		case Hidden(r):
 			b.WriteString(`\u{` + strconv.FormatInt(int64(r), 16) + "}")
 		default:
 			b.WriteRune(r)
@@ -174,10 +174,10 @@ func hex2(c byte) string {
 	return string([]byte{digits[c>>4], digits[c&15]})
 }
 
-// hidden reports characters that change what a reader sees without being seen:
+// Hidden reports characters that change what a reader sees without being seen:
 // C1 controls, line separators, bidirectional controls, zero-width characters,
 // tags (D-112).
-func hidden(r rune) bool {
+func Hidden(r rune) bool {
 	return r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 ||
 		r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x2069 ||
 		r == 0xfeff || r >= 0xe0000 && r <= 0xe007f
