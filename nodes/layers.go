@@ -114,102 +114,130 @@ type located struct {
 	depth int
 }
 
-// Compute assigns layers (D-17), applies scope (D-16), window (D-14, D-15) and
-// deduplication (D-37), and sorts (D-22).
-func (n Layers) Compute(r graph.Reader) (v LayersValue, err error) {
-	at := Settings{Target: n.Target, Explicit: n.Explicit}
-	anchor, err := graph.Need(r, Anchor(at))
-	if err != nil {
-		return v, err
-	}
-	settings, err := graph.Need(r, at)
-	if err != nil {
-		return v, err
-	}
-	cascade, err := graph.Need(r, Cascade(at))
-	if err != nil {
-		return v, err
-	}
-	v.Problems = append(v.Problems, settings.Problems...)
-	v.Problems = append(v.Problems, cascade.Problems...)
-	contexts, err := readContexts(r, cascade)
-	if err != nil {
-		return v, err
-	}
-	for _, c := range contexts {
-		v.Problems = append(v.Problems, c.Problems...)
-	}
-	ws, sub, err := configs(r, anchor)
-	if err != nil {
-		return v, err
-	}
-	if failed(v.Problems) {
-		ir.SortDiagnostics(v.Problems)
-		v.Problems = dropRepeated(v.Problems)
-		return v, nil
-	}
+// layering is what layers are assigned from.
+type layering struct {
+	anchor   AnchorValue
+	settings SettingsValue
+	cascade  CascadeValue
+	contexts []located
+	// ws and sub are the configurations of workspace and member, nil without one.
+	ws, sub *ConfigFileValue
+}
 
-	identity := ws != nil && ws.Config.SuppliesIdentity()
-	base := 0
-	if !identity {
-		for _, c := range contexts {
+func (n Layers) read(r graph.Reader) (in layering, err error) {
+	at := Settings{Target: n.Target, Explicit: n.Explicit}
+	if in.anchor, err = graph.Need(r, Anchor(at)); err != nil {
+		return in, err
+	}
+	if in.settings, err = graph.Need(r, at); err != nil {
+		return in, err
+	}
+	if in.cascade, err = graph.Need(r, Cascade(at)); err != nil {
+		return in, err
+	}
+	if in.contexts, err = readContexts(r, in.cascade); err != nil {
+		return in, err
+	}
+	in.ws, in.sub, err = configs(r, in.anchor)
+	return in, err
+}
+
+// problems returns the findings of everything read, as a list of its own.
+func (in *layering) problems() []ir.Diagnostic {
+	ds := slices.Concat(in.settings.Problems, in.cascade.Problems)
+	for _, c := range in.contexts {
+		ds = append(ds, c.Problems...)
+	}
+	return ds
+}
+
+// identity reports whether the root anchor says what the project is; then depths
+// count from the root (D-10, D-17).
+func (in *layering) identity() bool { return in.ws != nil && in.ws.Config.SuppliesIdentity() }
+
+// base is the depth at which L0 lies when layers are inferred (D-17).
+func (in *layering) base() int {
+	if !in.identity() {
+		for _, c := range in.contexts {
 			if c.Skipped == "" {
-				base = c.depth
-				break
+				return c.depth
 			}
 		}
 	}
-	last := cascade.Levels[len(cascade.Levels)-1]
-	window := n.window(settings, contexts, last.Dir)
-	for _, c := range contexts {
-		k := c.candidate(base, cascade.Project)
+	return 0
+}
+
+// Compute assigns layers (D-17), applies scope (D-16), window (D-14, D-15) and
+// deduplication (D-37), and sorts (D-22).
+func (n Layers) Compute(r graph.Reader) (v LayersValue, err error) {
+	in, err := n.read(r)
+	if err != nil {
+		return v, err
+	}
+	if v.Problems = in.problems(); !failed(v.Problems) {
+		if v.Candidates, err = n.candidates(r, &in); err != nil {
+			return v, err
+		}
+		for _, c := range in.contexts {
+			v.Problems = append(v.Problems, c.unsupported()...)
+		}
+		if len(v.Candidates) > maxCandidates {
+			v.Problems = append(v.Problems, ir.Diagnostic{
+				Code: ir.LimitExceeded, Severity: ir.SeverityError, Source: n.Target,
+				Message: fmt.Sprintf("%d entries and imports on the path to the target, the limit is %d", len(v.Candidates), maxCandidates),
+			})
+		}
+	}
+	ir.SortDiagnostics(v.Problems)
+	v.Problems = dropRepeated(v.Problems)
+	return v, nil
+}
+
+// candidates returns everything that was looked at, each with its outcome, in map
+// order.
+func (n Layers) candidates(r graph.Reader, in *layering) ([]Candidate, error) {
+	last := in.cascade.Levels[len(in.cascade.Levels)-1]
+	window, base := n.window(in.settings, in.contexts, last.Dir), in.base()
+	var ks []Candidate
+	for _, c := range in.contexts {
+		k := c.candidate(base, in.cascade.Project)
 		if k.Status == "" && c.Header.Scope == ScopeLocal && c.dir != last.Dir {
 			k.leaveOut(ir.ExcludedByScope, "scope", fmt.Sprintf("scope: local, and the target is not directly in %s", c.dir))
 		}
 		k.applyWindow(window, depth(last.Dir))
-		v.Candidates = append(v.Candidates, k)
-		v.Candidates = append(v.Candidates, c.unresolvedImports()...)
-		v.Problems = append(v.Problems, c.unsupported()...)
+		ks = append(append(ks, k), c.unresolvedImports()...)
 	}
-	root, err := rootCandidate(r, anchor, ws)
-	if err != nil {
-		return v, err
+	if in.anchor.Workspace != "" {
+		root, err := rootCandidate(r, in.anchor, in.ws)
+		if err != nil {
+			return nil, err
+		}
+		ks = append(ks, root)
 	}
-	if anchor.Workspace != "" {
-		v.Candidates = append(v.Candidates, root)
-	}
-	if sub != nil {
-		k := memberCandidate(anchor, &sub.Config)
-		if realDir(cascade, anchor.Sub) == "." {
+	if in.sub != nil {
+		k := memberCandidate(in.anchor, &in.sub.Config)
+		if realDir(in.cascade, in.anchor.Sub) == "." {
 			// Reached through a link, the member is the workspace root once more.
-			k.Duplicates = anchor.Workspace
-			k.leaveOut(ir.Deduplicated, "dedup", fmt.Sprintf("the same anchor as %s, reached through a link", anchor.Workspace))
+			k.Duplicates = in.anchor.Workspace
+			k.leaveOut(ir.Deduplicated, "dedup", fmt.Sprintf("the same anchor as %s, reached through a link", in.anchor.Workspace))
 		}
 		k.applyWindow(window, depth(last.Dir))
-		v.Candidates = append(v.Candidates, k)
+		ks = append(ks, k)
 	}
-	if len(v.Candidates) > maxCandidates {
-		v.Problems = append(v.Problems, ir.Diagnostic{
-			Code: ir.LimitExceeded, Severity: ir.SeverityError, Source: n.Target,
-			Message: fmt.Sprintf("%d entries and imports on the path to the target, the limit is %d", len(v.Candidates), maxCandidates),
-		})
-	}
-	for i := range v.Candidates {
-		if k := &v.Candidates[i]; n.Orientation && k.Status == "" && k.Layer != 0 {
+	for i := range ks {
+		if k := &ks[i]; n.Orientation && k.Status == "" && k.Layer != 0 {
 			k.leaveOut(ir.ExcludedByKind, "orientation", "an orientation map carries L0 only; map a target to see it")
 		}
 	}
-	deduplicate(v.Candidates)
-	settleNameOnly(v.Candidates, identity)
-	for i := range v.Candidates {
-		if k := &v.Candidates[i]; k.Status == "" {
-			k.Status = ir.Included
+	deduplicate(ks)
+	settleNameOnly(ks, in.identity())
+	for i := range ks {
+		if ks[i].Status == "" {
+			ks[i].Status = ir.Included
 		}
 	}
-	slices.SortStableFunc(v.Candidates, compareCandidates)
-	ir.SortDiagnostics(v.Problems)
-	v.Problems = dropRepeated(v.Problems)
-	return v, nil
+	slices.SortStableFunc(ks, compareCandidates)
+	return ks, nil
 }
 
 // leaveOut gives a candidate its outcome and the reason.

@@ -1,6 +1,8 @@
 package nodes
 
 import (
+	"slices"
+
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -89,7 +91,7 @@ func (n Settings) Compute(r graph.Reader) (v SettingsValue, err error) {
 	}
 	v = SettingsValue{
 		Caps: defaultCaps, Policy: PolicyReport, Counter: DefaultCounter,
-		BoundaryFiles: DefaultBoundaryFiles(), BoundaryMode: ModeOpaque, Problems: a.Problems,
+		BoundaryFiles: DefaultBoundaryFiles(), BoundaryMode: ModeOpaque, Problems: slices.Clone(a.Problems),
 	}
 	ws, sub, err := configs(r, a)
 	if err != nil {

@@ -162,8 +162,7 @@ func (s *scan) orientation(ws *ConfigFileValue) error {
 	if err != nil {
 		return err
 	}
-	paths := slices.DeleteFunc(list.Names, func(n string) bool { return n == ".git" || n == ".mwp" || n == ".mwp.d" })
-	paths = slices.Clone(paths)
+	paths := slices.DeleteFunc(slices.Clone(list.Names), func(n string) bool { return n == ".git" || n == ".mwp" || n == ".mwp.d" })
 	var members []string
 	if ws != nil {
 		members = ws.Config.Members
