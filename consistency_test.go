@@ -197,18 +197,21 @@ func (e *editor) step(i int) string {
 	switch op := e.rng.IntN(28); {
 	case op >= 20:
 		// Mend what earlier edits broke, so that most questions have an answer.
-		e.write(".mwp/config.toml", configs[e.rng.IntN(4)])
-		for _, d := range []string{"pkg", "pkg/app", "svc"} {
-			e.write(d+"/.mwp-context.md", pick(e, headers[:6])+pick(e, bodies[1:]))
-		}
 		for _, d := range editDirs {
 			e.each(func(root string) error {
-				for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".mwp-context.yaml"} {
-					os.RemoveAll(filepath.Join(root, d, name))
+				for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".mwp-context.yaml", ".mwp-context.md", "link", ".mwp"} {
+					p := filepath.Join(root, d, name)
+					if fi, err := os.Lstat(p); err == nil && (name != ".mwp" || d != "." || !fi.IsDir()) {
+						os.RemoveAll(p)
+					}
 				}
 				return nil
 			})
 			e.stampUp(d)
+		}
+		e.write(".mwp/config.toml", configs[e.rng.IntN(4)])
+		for _, d := range []string{"pkg", "pkg/app", "svc"} {
+			e.write(d+"/.mwp-context.md", pick(e, headers[:6])+pick(e, bodies[1:]))
 		}
 		what = "mend"
 	case op < 8:
