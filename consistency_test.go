@@ -52,7 +52,7 @@ func TestFromScratchConsistency(t *testing.T) {
 			e := newEditor(t, s, v.settled)
 			for i := range n {
 				what := e.step(i)
-				if v.damaged && e.rng.IntN(3) == 0 {
+				if v.damaged && e.rng.IntN(2) == 0 {
 					what += "; " + e.damage()
 				}
 				e.compare(fmt.Sprintf("seed %d, step %d: %s", s, i, what))
@@ -82,6 +82,11 @@ type editor struct {
 	// What the questions were worth: a run in which most are refused, or in which
 	// options never matter, tests little.
 	asked, refused, served, mattered int
+	// last is the last question, which is often asked again.
+	last struct {
+		target string
+		q      mwp.Request
+	}
 }
 
 func newEditor(t *testing.T, seed uint64, settled bool) *editor {
@@ -194,7 +199,20 @@ func (e *editor) step(i int) string {
 		// An emptied cache is a state of its own, and keeps the copies small.
 		os.RemoveAll(filepath.Join(e.places[0], ".mwp", "cache"))
 	}
-	switch op := e.rng.IntN(28); {
+	switch op := e.rng.IntN(34); {
+	case op >= 31:
+		// An anchor appears or goes: another root, or another sub-project.
+		path = pick(e, []string{"pkg/.mwp", "pkg/app/.mwp", "svc/.mwp", "../.mwp", "../.mwp"})
+		if _, err := os.Lstat(filepath.Join(e.places[0], path)); err == nil {
+			e.each(func(root string) error { os.RemoveAll(filepath.Join(root, path)); return nil })
+			e.stampUp(filepath.Dir(path))
+		} else {
+			e.write(path, pick(e, append([]string{"members = [\"tree\"]\n", "members = [\"other\"]\n"}, configs[:4]...)))
+		}
+		what = "toggle " + path
+	case op >= 28:
+		path = pick(e, []string{"pkg/.mwp-context.md", "pkg/app/.mwp-context.md", "svc/.mwp-context.md", ".mwp/config.toml"})
+		what = e.sameSize(path)
 	case op >= 20:
 		// Mend what earlier edits broke, so that most questions have an answer.
 		for _, d := range editDirs {
@@ -209,6 +227,7 @@ func (e *editor) step(i int) string {
 			})
 			e.stampUp(d)
 		}
+		e.each(func(root string) error { os.Remove(filepath.Join(root, "../.mwp")); return nil })
 		e.write(".mwp/config.toml", configs[e.rng.IntN(4)])
 		for _, d := range []string{"pkg", "pkg/app", "svc"} {
 			e.write(d+"/.mwp-context.md", pick(e, headers[:6])+pick(e, bodies[1:]))
@@ -312,6 +331,15 @@ func (e *editor) damage() string {
 	}
 	slices.Sort(files)
 	p := pick(e, files)
+	if slots := filepath.Join(e.places[0], ".mwp", "cache", "v1", "slots"); e.rng.IntN(2) == 0 {
+		// The slot written last is the one most likely to be asked for again.
+		newest := time.Time{}
+		for _, f := range files {
+			if fi, err := os.Stat(f); err == nil && filepath.Dir(f) == slots && fi.ModTime().After(newest) {
+				p, newest = f, fi.ModTime()
+			}
+		}
+	}
 	b, err := os.ReadFile(p)
 	if err != nil {
 		return "nothing to damage"
@@ -378,6 +406,10 @@ func (e *editor) compare(what string) {
 	e.t.Helper()
 	copyTree(e.t, filepath.Join(e.places[0], ".mwp", "cache"), filepath.Join(e.places[1], ".mwp", "cache"))
 	target, q := e.request()
+	if e.last.target != "" && e.rng.IntN(2) == 0 {
+		target, q = e.last.target, e.last.q
+	}
+	e.last.target, e.last.q = target, q
 	before := ""
 	for i := range 2 {
 		if i == 1 {

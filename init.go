@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/model-workspace-protocol/mwp/nodes"
@@ -82,7 +84,8 @@ func refuse(code ir.Code, source, hint, format string, args ...any) error {
 //   - in another directory inside a project it makes a context file.
 //
 // It never overwrites: what exists is left as it is, except for the marked block
-// in .mwp/.gitignore and, with Member, the members of the workspace above.
+// in .mwp/.gitignore and, with Member, the members of the workspace above. When it
+// fails, what it had made is removed again.
 func (w *Workspace) Init(ctx context.Context, o InitOptions) (*InitResult, error) {
 	s := scaffold{ctx: ctx, o: o, dir: w.o.Dir}
 	if o.Dir != "" {
@@ -93,11 +96,12 @@ func (w *Workspace) Init(ctx context.Context, o InitOptions) (*InitResult, error
 			s.dir = filepath.Join(w.o.Dir, o.Dir)
 		}
 	}
-	s.r.Dir = s.dir
+	here := s.dir == filepath.Clean(w.o.Dir)
 	if err := s.look(); err != nil {
 		return nil, err
 	}
-	if err := s.decide(s.dir == filepath.Clean(w.o.Dir)); err != nil {
+	s.r.Dir = s.dir
+	if err := s.decide(here); err != nil {
 		return nil, err
 	}
 	if err := s.make(); err != nil {
@@ -121,24 +125,27 @@ type scaffold struct {
 	instructions, context string
 	// above are the anchors above dir, nearest first.
 	above []parentAnchor
-	// edited is the new text of the workspace's configuration.
-	edited []byte
+	// joins is the workspace whose members dir is added to, nil when it is not.
+	joins *parentAnchor
 }
 
 // parentAnchor is an anchor above the directory, with its configuration.
 type parentAnchor struct {
-	dir, config string // absolute
-	text        []byte
-	parsed      nodes.Config
-	problems    []ir.Diagnostic
+	dir, config, state string // absolute
+	text               []byte
+	parsed             nodes.Config
 }
 
 // look finds out what is there.
 func (s *scaffold) look() error {
-	for _, part := range strings.Split(filepath.ToSlash(s.dir), "/") {
-		if part == ".mwp" || part == ".mwp.d" || part == ".git" {
-			return refuse(initRefused, s.dir, "name a directory of the project", "the directory belongs to %s", part)
-		}
+	if err := s.ours(); err != nil {
+		return err
+	}
+	if err := s.lookUp(); err != nil {
+		return err
+	}
+	if err := s.resolve(); err != nil {
+		return err
 	}
 	info, err := os.Stat(s.dir)
 	switch {
@@ -163,22 +170,10 @@ func (s *scaffold) look() error {
 		case info.IsDir(), info.Mode().IsRegular():
 			s.anchor, s.form = true, info.Mode()
 		default:
-			what := "a socket, pipe or device"
-			if info.Mode()&fs.ModeSymlink != 0 {
-				what = "a link"
-			}
-			return refuse(initRefused, filepath.Join(s.dir, ".mwp"), "move it away, then run the command again",
-				"expected a directory or nothing, found %s", what)
+			return refuse(initRefused, filepath.Join(s.dir, ".mwp"), moveAway,
+				"expected a directory or nothing, found %s", noun(info.Mode()))
 		}
 		s.context = s.first(".mwp-context.md", ".mwp-context.yaml", ".mwp-context.yml")
-	}
-	for dir := filepath.Dir(s.dir); ; dir = filepath.Dir(dir) {
-		if err := s.lookAbove(dir); err != nil {
-			return err
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
 	}
 	files := nodes.DefaultBoundaryFiles()
 	if ws := s.workspace(); ws != nil && ws.parsed.HasBoundaryFiles {
@@ -186,6 +181,70 @@ func (s *scaffold) look() error {
 	}
 	s.instructions = s.first(files...)
 	return nil
+}
+
+// moveAway is the hint about something that stands where init makes something.
+const moveAway = "move it away, then run the command again"
+
+// ours refuses a directory that is not for projects.
+func (s *scaffold) ours() error {
+	for _, part := range strings.Split(filepath.ToSlash(s.dir), "/") {
+		if part == ".mwp" || part == ".mwp.d" || part == ".git" {
+			return refuse(initRefused, s.dir, "name a directory of the project", "the directory belongs to %s", part)
+		}
+	}
+	return nil
+}
+
+// lookUp finds the anchors above dir.
+func (s *scaffold) lookUp() error {
+	s.above = nil
+	for dir := filepath.Dir(s.dir); ; dir = filepath.Dir(dir) {
+		if err := s.lookAbove(dir); err != nil || dir == filepath.Dir(dir) {
+			return err
+		}
+	}
+}
+
+// resolve puts the place that the directory's links lead to in its stead, and
+// refuses one outside of a project that the directory was named in: a project can
+// carry links, and nothing is written through one that leaves it.
+func (s *scaffold) resolve() error {
+	for dir := s.dir; ; dir = filepath.Dir(dir) {
+		info, err := os.Lstat(dir)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
+				return refuse(initRefused, dir, moveAway, "expected a directory or nothing, found a link that leads nowhere")
+			}
+		}
+		if err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	real := realPath(s.dir)
+	for _, a := range s.above {
+		if _, inside := below(realPath(a.dir), real); !inside {
+			return refuse(initRefused, s.dir, "if you mean the directory there, name it itself",
+				"a link leads out of the project %s, to %s", a.dir, real)
+		}
+	}
+	named := s.dir
+	if len(s.above) > 0 {
+		top := s.above[len(s.above)-1].dir
+		rel, _ := below(realPath(top), real)
+		real = filepath.Join(top, filepath.FromSlash(rel))
+	}
+	if real == named {
+		return nil
+	}
+	s.dir = real
+	if err := s.lookUp(); err != nil {
+		return err
+	}
+	if len(s.above) == 0 {
+		s.dir = named
+	}
+	return s.ours()
 }
 
 // first returns the first of the names that is in dir.
@@ -199,7 +258,7 @@ func (s *scaffold) first(names ...string) string {
 }
 
 func (s *scaffold) lookAbove(dir string) error {
-	a := parentAnchor{dir: dir, config: filepath.Join(dir, ".mwp")}
+	a := parentAnchor{dir: dir, config: filepath.Join(dir, ".mwp"), state: filepath.Join(dir, ".mwp.d")}
 	info, err := os.Lstat(a.config)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -207,15 +266,25 @@ func (s *scaffold) lookAbove(dir string) error {
 	case err != nil:
 		return initFailed(err, "look at", a.config)
 	case info.IsDir():
+		a.state = a.config
 		a.config = filepath.Join(a.config, "config.toml")
 	case !info.Mode().IsRegular():
 		return nil
 	}
-	a.text, err = os.ReadFile(a.config)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return initFailed(err, "read", a.config)
+	path := a.config
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		// As for a map, such a link may lead to another file of the project.
+		path, err = filepath.EvalSymlinks(path)
+		if _, inside := below(realPath(dir), path); err != nil || !inside {
+			return refuse(ir.ConfigInvalid, a.config, "replace the link by the file",
+				"the configuration is a link that does not lead to a file inside the project")
+		}
 	}
-	a.parsed, a.problems = nodes.ParseConfig(a.text)
+	a.text, err = readRegular(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return readFailed(ir.ConfigInvalid, err, a.config)
+	}
+	a.parsed, _ = nodes.ParseConfig(a.text)
 	s.above = append(s.above, a)
 	return nil
 }
@@ -261,16 +330,15 @@ func (s *scaffold) decide(here bool) error {
 	if !s.o.Member || listed {
 		return nil
 	}
-	text, err := addMember(ws.text, rel)
-	if err != nil {
-		return refuse(membersManual, ws.config, "write this line there, then run the command again: "+s.r.MembersLine,
-			"the list of members cannot be changed safely: %v", err)
-	}
 	if info, err := os.Lstat(ws.config); err == nil && !info.Mode().IsRegular() {
 		return refuse(membersManual, ws.config, "write this line there, then run the command again: "+s.r.MembersLine,
 			"the list of members cannot be changed safely: the configuration is a link")
 	}
-	s.edited, s.r.MembersLine = text, ""
+	// Told now, before anything is made; join looks again.
+	if _, err := ws.add(ws.text, rel); err != nil {
+		return err
+	}
+	s.joins, s.r.MembersLine = ws, ""
 	return nil
 }
 
@@ -285,16 +353,16 @@ func membersLine(members []string, rel string) string {
 
 // make makes it, in an order in which a run that was interrupted can be run
 // again: the configuration, by which the example is decided, comes last.
-func (s *scaffold) make() error {
+func (s *scaffold) make() (err error) {
 	if s.anchor && s.form.IsRegular() {
 		s.r.Kept = filepath.Join(s.dir, ".mwp")
 		return s.join()
 	}
 	out := writer{s: s}
+	defer func() { out.close(err != nil) }()
 	if err := out.open(); err != nil {
 		return err
 	}
-	defer out.close()
 	if s.r.Kind == InitStub {
 		if s.context != "" {
 			s.r.Kept = filepath.Join(s.dir, s.context)
@@ -302,35 +370,17 @@ func (s *scaffold) make() error {
 		}
 		return out.create(".mwp-context.md", stub(filepath.Base(s.dir)))
 	}
-	configured := false
-	if s.anchor {
-		_, err := os.Lstat(filepath.Join(s.dir, ".mwp", "config.toml"))
-		configured = err == nil
+	if err := out.check(); err != nil {
+		return err
 	}
-	if !configured {
-		if err := s.search(); err != nil {
-			return err
-		}
-	}
-	steps := []func() error{
-		func() error { return out.mkdir(".mwp") },
-		out.ignore,
-		func() error { return out.keep("intents", intentsKeep) },
-		func() error { return out.keep("pipelines", pipelinesKeep) },
-	}
-	if !configured {
-		example := ".mwp-context.md"
-		if s.instructions != "" {
-			example = filepath.Join(".mwp", "example.mwp-context.md")
-		}
-		if s.context == "" || s.instructions != "" {
-			steps = append(steps, func() error { return out.create(example, stub(filepath.Base(s.dir))) })
-		}
-		steps = append(steps, func() error {
-			return out.create(filepath.Join(".mwp", "config.toml"), s.config())
-		})
+	steps, err := s.steps(&out)
+	if err != nil {
+		return err
 	}
 	for _, step := range steps {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		if err := step(); err != nil {
 			return err
 		}
@@ -341,64 +391,169 @@ func (s *scaffold) make() error {
 	return s.join()
 }
 
-// join writes the workspace's changed list of members.
-func (s *scaffold) join() error {
-	if s.edited == nil {
-		return nil
+// steps returns what makes an anchor.
+func (s *scaffold) steps(out *writer) ([]func() error, error) {
+	steps := []func() error{
+		func() error { return out.mkdir(".mwp") },
+		out.ignore,
+		func() error { return out.keep("intents", intentsKeep) },
+		func() error { return out.keep("pipelines", pipelinesKeep) },
 	}
-	if !s.o.DryRun {
-		if err := WriteFile(s.r.Workspace, s.edited); err != nil {
-			return initFailed(err, "write", s.r.Workspace)
-		}
+	config := filepath.Join(".mwp", "config.toml")
+	if _, configured, err := out.at(config); err != nil || configured {
+		return steps, err
 	}
-	s.r.Made = append(s.r.Made, s.r.Workspace)
-	return nil
+	if err := s.search(); err != nil {
+		return nil, err
+	}
+	example := ".mwp-context.md"
+	if s.instructions != "" {
+		example = filepath.Join(".mwp", "example.mwp-context.md")
+	}
+	if s.context == "" || s.instructions != "" {
+		steps = append(steps, func() error { return out.create(example, stub(filepath.Base(s.dir))) })
+	}
+	return append(steps, func() error { return out.create(config, s.config()) }), nil
 }
 
-// writer makes files below the directory and follows no link out of it.
+// writer makes files below the directory and follows no link out of it. It
+// remembers what it made.
 type writer struct {
 	s    *scaffold
 	root *os.Root // nil in a dry run in a directory that does not exist
+	// dirs are the directories it made down to s.dir, outermost first; undo takes back
+	// what it did below s.dir, in the order in which it was done.
+	dirs []string
+	undo []func()
 }
 
+// open makes the directory and opens it, from a directory that exists: the project
+// around it, so that no link that is put in the way meanwhile leads out of that.
 func (w *writer) open() error {
 	s := w.s
-	if !s.exists {
-		if s.o.DryRun {
-			return nil
-		}
-		if err := os.MkdirAll(s.dir, 0o777); err != nil {
-			return initFailed(err, "make", s.dir)
+	if !s.exists && s.o.DryRun {
+		return nil
+	}
+	base := s.dir
+	if ws := s.workspace(); ws != nil {
+		base = ws.dir
+	} else {
+		for !isDir(base) && base != filepath.Dir(base) {
+			base = filepath.Dir(base)
 		}
 	}
-	var err error
-	if w.root, err = os.OpenRoot(s.dir); err != nil {
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return initFailed(err, "open", base)
+	}
+	rel, err := filepath.Rel(base, s.dir)
+	if err != nil || rel == "." {
+		w.root = root
+		return nil
+	}
+	defer root.Close()
+	if !s.exists {
+		if err := w.mkdirs(root, base, rel); err != nil {
+			return err
+		}
+	}
+	if w.root, err = root.OpenRoot(rel); err != nil {
 		return initFailed(err, "open", s.dir)
 	}
 	return nil
 }
 
-func (w *writer) close() {
+func (w *writer) mkdirs(root *os.Root, base, rel string) error {
+	name := ""
+	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		name = filepath.Join(name, part)
+		if _, err := root.Lstat(name); err == nil {
+			continue
+		}
+		switch err := root.Mkdir(name, 0o777); {
+		case err == nil:
+			w.dirs = append(w.dirs, filepath.Join(base, name))
+		case !errors.Is(err, fs.ErrExist):
+			return initFailed(err, "make", filepath.Join(base, name))
+		}
+	}
+	return nil
+}
+
+// close ends the work. When it failed, an anchor that was only begun must not
+// stay: it would be one, and change every map below it.
+func (w *writer) close(failed bool) {
+	if failed {
+		for _, undo := range slices.Backward(w.undo) {
+			undo()
+		}
+	}
 	if w.root != nil {
 		w.root.Close()
 	}
+	if failed {
+		for _, dir := range slices.Backward(w.dirs) {
+			os.Remove(dir)
+		}
+	}
 }
 
-func (w *writer) present(name string) bool {
+// made notes what undoing has to remove; of a directory, only an empty one.
+func (w *writer) made(name string) {
+	w.undo = append(w.undo, func() { w.root.Remove(name) })
+}
+
+// at returns the mode of what has a name; there is false when nothing has.
+func (w *writer) at(name string) (mode fs.FileMode, there bool, err error) {
 	if w.root == nil {
-		return false
+		return 0, false, nil
 	}
-	_, err := w.root.Lstat(name)
-	return !errors.Is(err, fs.ErrNotExist)
+	info, err := w.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, initFailed(err, "look at", w.path(name))
+	}
+	return info.Mode(), true, nil
+}
+
+// check refuses an anchor with something else in the place of one of its parts,
+// before anything is made.
+func (w *writer) check() error {
+	for _, part := range []struct {
+		name string
+		dir  bool
+	}{
+		{".mwp.d", true}, {".mwp/intents", true}, {".mwp/pipelines", true},
+		{".mwp/.gitignore", false}, {".mwp/config.toml", false},
+	} {
+		name := filepath.FromSlash(part.name)
+		mode, there, err := w.at(name)
+		switch {
+		case err != nil:
+			return err
+		case !there, part.dir && mode.IsDir(), !part.dir && mode.IsRegular():
+		case part.dir:
+			return refuse(initRefused, w.path(name), moveAway, "expected a directory or nothing, found %s", noun(mode))
+		default:
+			return refuse(initRefused, w.path(name), moveAway, "expected a regular file or nothing, found %s", noun(mode))
+		}
+	}
+	return nil
 }
 
 func (w *writer) path(name string) string { return filepath.Join(w.s.dir, name) }
 
 func (w *writer) mkdir(name string) error {
-	if w.s.o.DryRun || w.present(name) {
-		return nil
+	_, there, err := w.at(name)
+	if err != nil || there || w.s.o.DryRun {
+		return err
 	}
-	if err := w.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	switch err := w.root.Mkdir(name, 0o777); {
+	case err == nil:
+		w.made(name)
+	case !errors.Is(err, fs.ErrExist):
 		return initFailed(err, "make", w.path(name))
 	}
 	return nil
@@ -406,8 +561,9 @@ func (w *writer) mkdir(name string) error {
 
 // create makes a file unless something has its name.
 func (w *writer) create(name, content string) error {
-	if w.present(name) {
-		return nil
+	_, there, err := w.at(name)
+	if err != nil || there {
+		return err
 	}
 	if !w.s.o.DryRun {
 		f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -417,10 +573,9 @@ func (w *writer) create(name, content string) error {
 		if err != nil {
 			return initFailed(err, "make", w.path(name))
 		}
+		w.made(name)
 		_, err = f.WriteString(content)
 		if err = errors.Join(err, f.Close()); err != nil {
-			// A part of a file would be kept by the next run.
-			w.root.Remove(name)
 			return initFailed(err, "write", w.path(name))
 		}
 	}
@@ -431,8 +586,8 @@ func (w *writer) create(name, content string) error {
 // keep makes an empty directory that git keeps.
 func (w *writer) keep(name, comment string) error {
 	dir := filepath.Join(".mwp", name)
-	if w.present(dir) {
-		return nil
+	if _, there, err := w.at(dir); err != nil || there {
+		return err
 	}
 	if err := w.mkdir(dir); err != nil {
 		return err
@@ -456,25 +611,26 @@ var ignoredFiles = []string{
 // ignore writes .mwp/.gitignore, or adds what its marked block lacks (D-09).
 func (w *writer) ignore() error {
 	name := filepath.Join(".mwp", ".gitignore")
-	if !w.present(name) {
+	_, there, err := w.at(name)
+	if err != nil {
+		return err
+	}
+	if !there {
 		return w.create(name, ignoreBegin+"\n"+strings.Join(ignoredFiles, "\n")+"\n"+ignoreEnd+"\n")
 	}
-	info, err := w.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return refuse(initRefused, w.path(name), "replace it by a regular file", "expected a regular file")
-	}
-	old, err := w.root.ReadFile(name)
+	old, err := readRegular(w.path(name))
 	if err != nil {
-		return initFailed(err, "read", w.path(name))
+		return readFailed(initRefused, err, w.path(name))
 	}
 	text, changed := completeIgnore(string(old))
 	if !changed {
 		return nil
 	}
 	if !w.s.o.DryRun {
-		if err := WriteFile(w.path(name), []byte(text)); err != nil {
+		if err := replaceFile(w.path(name), []byte(text)); err != nil {
 			return initFailed(err, "write", w.path(name))
 		}
+		w.undo = append(w.undo, func() { replaceFile(w.path(name), old) })
 	}
 	w.s.r.Made = append(w.s.r.Made, w.path(name))
 	return nil
@@ -664,6 +820,11 @@ func (s *scaffold) search() error {
 	return nil
 }
 
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 func sameDir(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {
@@ -675,4 +836,81 @@ func sameDir(a, b string) bool {
 
 func initFailed(err error, verb, path string) error {
 	return environment(ir.Unreadable, err, "", "cannot %s %s: %s", verb, path, reason(err))
+}
+
+// maxInitBytes bounds what init reads of one file. It is the limit of a
+// configuration; an ignore file is never as long.
+const maxInitBytes = 256 << 10
+
+// unfit is the error of a file that init does not read.
+type unfit string
+
+func (u unfit) Error() string { return string(u) }
+
+// readRegular returns the content of a regular file. It follows no link and waits
+// for no pipe: anybody's project may hold either.
+func readRegular(path string) ([]byte, error) {
+	// Another process may replace the file at any time, by rename.
+	for range 100 {
+		before, err := os.Lstat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !before.Mode().IsRegular() {
+			return nil, unfit("expected a regular file, found " + noun(before.Mode()))
+		}
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		b, err := readAs(f, before)
+		if err != errReplaced {
+			return b, err
+		}
+	}
+	return nil, errReplaced
+}
+
+const errReplaced = unfit("the file is replaced again and again")
+
+// readAs reads and closes a file, if it is the one that was looked at.
+func readAs(f *os.File, before fs.FileInfo) ([]byte, error) {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(before, info) {
+		return nil, errReplaced
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxInitBytes+1))
+	if len(b) > maxInitBytes {
+		return nil, unfit(fmt.Sprintf("the file has %d bytes, the limit is %d", max(info.Size(), int64(len(b))), maxInitBytes))
+	}
+	return b, err
+}
+
+// readFailed returns the error of reading a file that somebody wrote.
+func readFailed(code ir.Code, err error, path string) error {
+	var u unfit
+	if errors.As(err, &u) {
+		return refuse(code, path, "put a regular file of at most 256 KiB there", "%s", u)
+	}
+	return initFailed(err, "read", path)
+}
+
+// noun says what a file is.
+func noun(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return "a file"
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	}
+	return "a socket, pipe or device"
 }

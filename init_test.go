@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,4 +182,73 @@ func TestCompleteIgnoreIsStable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestInitTakesBackWhatItMade: whichever step the failure comes after, the
+// directory is as it was.
+func TestInitTakesBackWhatItMade(t *testing.T) {
+	for _, old := range [][]string{{}, {"AGENTS.md"}, {".mwp/.gitignore"}, {".mwp/intents/mine.md"}} {
+		for after := range 12 {
+			dir := t.TempDir()
+			for _, f := range old {
+				write(t, filepath.Join(dir, f), "mine\n")
+			}
+			before := snapshot(t, dir)
+			s := scaffold{ctx: &endingContext{Context: context.Background(), after: after}, dir: dir}
+			if err := s.look(); err != nil {
+				t.Fatal(err)
+			}
+			err := s.make()
+			if err == nil {
+				if after < 5 {
+					t.Errorf("with %q: make does not ask its context %d times", old, after)
+				}
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("with %q: make = %v", old, err)
+			}
+			if got := snapshot(t, dir); got != before {
+				t.Errorf("with %q, ended after %d steps: there is\n%swant\n%s", old, after, got, before)
+			}
+		}
+	}
+}
+
+// endingContext ends when it was asked some times.
+type endingContext struct {
+	context.Context
+	after int
+}
+
+func (c *endingContext) Err() error {
+	if c.after--; c.after < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// snapshot returns what lies below a directory, as text.
+func snapshot(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		text := ""
+		if d.Type().IsRegular() {
+			content, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			text = string(content)
+		}
+		_, err = fmt.Fprintf(&b, "%s %v %q\n", p, d.Type(), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

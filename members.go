@@ -2,16 +2,118 @@ package mwp
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
+
+// membersPatience is how long init waits for others that change the same list. Each
+// holds it for as long as one small file takes to write.
+const membersPatience = 5 * time.Second
+
+// join adds the directory to the workspace's list of members. The list is read
+// again under a lock: what was read before it may lack what another process has
+// added since.
+func (s *scaffold) join() error {
+	ws := s.joins
+	if ws == nil {
+		return nil
+	}
+	if !s.o.DryRun {
+		unlock, err := ws.lock(s.ctx, membersPatience)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		if added, err := ws.enlist(s.rel(ws)); err != nil || !added {
+			return err
+		}
+	}
+	s.r.Made = append(s.r.Made, ws.config)
+	return nil
+}
+
+// lock takes the lock of the list of members. Its file lies in the cache, which
+// version control ignores.
+func (a *parentAnchor) lock(ctx context.Context, patience time.Duration) (unlock func() error, err error) {
+	cache := filepath.Join(a.state, "cache")
+	dir := filepath.Join(cache, CacheFormat)
+	for _, d := range []string{a.state, cache, dir} {
+		info, err := os.Lstat(d)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, initFailed(err, "look at", d)
+		}
+		if err == nil && !info.IsDir() {
+			return nil, refuse(initRefused, d, moveAway, "expected a directory or nothing, found %s", noun(info.Mode()))
+		}
+	}
+	if err := cas.Prepare(cache); err != nil {
+		return nil, initFailed(err, "make", cache)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, initFailed(err, "make", dir)
+	}
+	path := filepath.Join(dir, "members.lock")
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, refuse(initRefused, path, moveAway, "expected a regular file or nothing, found %s", noun(info.Mode()))
+	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	unlock, err = cas.Lock(limited, path, nil)
+	switch {
+	case err == nil:
+		return unlock, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, environment(ir.Unreadable, err, "run the command again when that process has ended",
+			"cannot change the members in %s: another process has held %s for %v", a.config, path, patience)
+	}
+	return nil, initFailed(err, "lock", path)
+}
+
+// enlist adds a member to the configuration as it is now. It reports false when
+// the list has it.
+func (a *parentAnchor) enlist(member string) (added bool, err error) {
+	text, err := readRegular(a.config)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, readFailed(ir.ConfigInvalid, err, a.config)
+	}
+	if c, _ := nodes.ParseConfig(text); nodes.MemberMatch(c.Members, member) {
+		return false, nil
+	}
+	if text, err = a.add(text, member); err != nil {
+		return false, err
+	}
+	if err := replaceFile(a.config, text); err != nil {
+		return false, initFailed(err, "write", a.config)
+	}
+	return true, nil
+}
+
+// add returns the configuration's text with one more member, or a refusal that
+// says what to write by hand.
+func (a *parentAnchor) add(text []byte, member string) ([]byte, error) {
+	edited, err := addMember(text, member)
+	if err != nil {
+		c, _ := nodes.ParseConfig(text)
+		return nil, refuse(membersManual, a.config, "write this line there, then run the command again: "+membersLine(c.Members, member),
+			"the list of members cannot be changed safely: %v", err)
+	}
+	return edited, nil
+}
 
 // addMember returns a configuration's text with one more member, everything else
 // left byte for byte as it was. It parses what came out, and fails where that is

@@ -1,9 +1,14 @@
 package mwp
 
 import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,4 +93,61 @@ func FuzzAddMember(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestJoinReadsTheListAgain: what another process added between the first look
+// and the lock stays in the list.
+func TestJoinReadsTheListAgain(t *testing.T) {
+	for _, c := range []struct{ name, meanwhile, want string }{
+		{"another", "members = [\"a\"]\n", "members = [\"a\", \"m\"]\n"},
+		{"the same", "members = [\"m\"]\n", "members = [\"m\"]\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			config := filepath.Join(dir, ".mwp")
+			write(t, config, "")
+			s := scaffold{ctx: context.Background(), dir: filepath.Join(dir, "m"), o: InitOptions{Member: true}}
+			if err := errors.Join(s.look(), s.decide(false)); err != nil {
+				t.Fatal(err)
+			}
+			write(t, config, c.meanwhile)
+			if err := s.make(); err != nil {
+				t.Fatal(err)
+			}
+			if b, err := os.ReadFile(config); err != nil || string(b) != c.want {
+				t.Errorf("the configuration is %q, %v, want %q", b, err, c.want)
+			}
+			if told := slices.Contains(s.r.Made, config); told != (c.meanwhile != c.want) {
+				t.Errorf("make says that it changed the configuration: %v", told)
+			}
+		})
+	}
+}
+
+// TestTheLockOfTheMembersIsWaitedForInVain: the error names the lock, and a
+// context that ends is told apart.
+func TestTheLockOfTheMembersIsWaitedForInVain(t *testing.T) {
+	dir := t.TempDir()
+	a := parentAnchor{dir: dir, config: filepath.Join(dir, ".mwp"), state: filepath.Join(dir, ".mwp.d")}
+	unlock, err := a.lock(context.Background(), membersPatience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.lock(context.Background(), time.Millisecond)
+	var e *EnvironmentError
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "members.lock for 1ms") {
+		t.Errorf("lock of a list that is locked = %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err = a.lock(ctx, membersPatience); err != context.Canceled {
+		t.Errorf("lock with a context that ended = %v", err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if unlock, err = a.lock(context.Background(), membersPatience); err != nil {
+		t.Fatal(err)
+	}
+	unlock()
 }

@@ -16,8 +16,17 @@ func (a *app) runInit() error {
 	}
 	o := mwp.InitOptions{Member: a.member, DryRun: a.dryRun, Home: a.home()}
 	if len(a.words) > 0 {
-		if o.Dir = a.words[0]; o.Dir == "" {
-			return usage("name a directory, or leave it out for the current one", "the directory is empty")
+		o.Dir = a.words[0]
+		const hint = "name a directory, or leave it out for the current one"
+		switch {
+		case o.Dir == "":
+			return usage(hint, "the directory is empty")
+		case o.Dir == "-":
+			return usage(hint+"; ./- is one of that name", "- is not a directory")
+		case strings.HasPrefix(o.Dir, "~"):
+			// Only an unquoted ~ at the start of a word means a home directory.
+			return usage("write the path in full, or "+shellWord("./"+o.Dir)+" for a directory of that name",
+				"the shell has not replaced the ~ of %s", o.Dir)
 		}
 	}
 	shown := time.Now()
@@ -98,10 +107,11 @@ func (a *app) initText(r *mwp.InitResult, cwd string) string {
 		return b.String()
 	}
 	b.WriteString("  mwp map" + at + " --render markdown\n  mwp explain" + at + "\n")
+	// In the brackets, so that a shell refuses the line when it is pasted as it is.
 	if at == "" {
-		b.WriteString("  mwp init path/to/directory\n")
+		b.WriteString("  mwp init <directory>\n")
 	} else {
-		b.WriteString("  mwp init" + at + "/path/to/directory\n")
+		b.WriteString("  mwp init" + at + "/<directory>\n")
 	}
 	return b.String()
 }

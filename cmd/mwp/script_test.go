@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"shuffle":   shuffle,
 			"overwrite": overwrite,
 			"socket":    socket,
+			"long":      long,
 		},
 		Condition: condition,
 	})
@@ -332,4 +333,14 @@ func socket(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(l.Close())
 		ts.Check(os.Rename(filepath.Join(dir, "s"), ts.MkAbs(p)))
 	}
+}
+
+// long runs "long file N" and makes a file of one comment that has N bytes.
+func long(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: long file N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat("#", n)), 0o666))
 }
