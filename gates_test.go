@@ -130,13 +130,6 @@ func (p *project) slot() (*eval.Slot, int64) {
 	return s, info.Size()
 }
 
-// ancestors is the number of directories from the target up to the file
-// system's root in which a map looks for an anchor. It begins at the target
-// itself, whose type it does not know.
-func (p *project) ancestors() int {
-	return strings.Count(filepath.ToSlash(filepath.Join(p.root, p.target())), "/") + 1
-}
-
 // served checks that a map came from its slot and nothing but lstat was used.
 func served(t *testing.T, r *mwp.Result) {
 	t.Helper()
