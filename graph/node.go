@@ -184,14 +184,17 @@ func (k *Kind) Compute(t Task, r Reader) (any, error) {
 	return k.ops.compute(t, r)
 }
 
-// CheckOrder panics when a node of kind k may not need dep: the two kinds would
-// permit a cycle. t is the node that asks.
-func (k *Kind) CheckOrder(t, dep Task) {
+// MayNeed reports whether a node of kind k may need dep: whether the two kinds'
+// orders rule out a cycle. t is the node that asks.
+func (k *Kind) MayNeed(t, dep Task) bool {
 	d := dep.Kind()
-	switch {
-	case d.Order < k.Order:
-	case d == k && k.deeper(t, dep):
-	default:
+	return d.Order < k.Order || d == k && k.deeper(t, dep)
+}
+
+// CheckOrder panics when a node of kind k may not need dep.
+func (k *Kind) CheckOrder(t, dep Task) {
+	if !k.MayNeed(t, dep) {
+		d := dep.Kind()
 		panic(fmt.Sprintf("graph: a %s (order %d) may not need a %s (order %d)", k.Name, k.Order, d.Name, d.Order))
 	}
 }
