@@ -54,7 +54,8 @@ type Result struct {
 
 // Record writes what the next call will be served from. It is separate from Map
 // so that a caller can print first: encoding takes longer than answering. An
-// error means that nothing was kept; the answer is as good without.
+// error means that nothing was kept, or, when it matches ErrNotTrimmed, that the
+// upkeep failed; the answer is as good without.
 func (r *Result) Record() error {
 	if r.record == nil {
 		return nil
@@ -239,9 +240,21 @@ func (w *Workspace) record(s *session, n nodes.Rendered, v *nodes.RenderedValue)
 	if err := s.store.Flush(); err != nil {
 		return err
 	}
-	_, _, err := s.area.TrimIfDue(cas.TrimOptions{MaxSize: s.maxCache})
-	return err
+	if _, _, err := s.area.TrimIfDue(cas.TrimOptions{MaxSize: s.maxCache}); err != nil {
+		return &trimError{err}
+	}
+	return nil
 }
+
+// ErrNotTrimmed is what an error of Record matches when the answer was kept and
+// only the upkeep of the cache failed.
+var ErrNotTrimmed = errors.New("the cache could not be trimmed")
+
+type trimError struct{ err error }
+
+func (e *trimError) Error() string        { return ErrNotTrimmed.Error() + ": " + e.err.Error() }
+func (e *trimError) Unwrap() error        { return e.err }
+func (e *trimError) Is(target error) bool { return target == ErrNotTrimmed }
 
 func newResult(v *nodes.RenderedValue, q *Request, n nodes.Rendered, root string) *Result {
 	r := &Result{

@@ -143,6 +143,9 @@ func addMember(text []byte, member string) ([]byte, error) {
 	if !nodes.MemberMatch(changed.Members, member) {
 		return nil, fmt.Errorf("%s would not match the directory, because of an exclusion or of characters that have a meaning in patterns", quoteTOML(member))
 	}
+	if strings.ContainsAny(member, "*?[") {
+		return nil, fmt.Errorf("%s would be read as a pattern and match other directories", quoteTOML(member))
+	}
 	return edited, nil
 }
 

@@ -58,6 +58,7 @@ func TestAddMemberRefuses(t *testing.T) {
 		{"not UTF-8", "name = \"\xff\"\n", "x", "plain UTF-8"},
 		{"excluded", "members = [\"a\", \"!x\"]\n", "lib[1]", "would not match"},
 		{"pattern", "members = [\"a\"]\n", "odd[x]", "would not match"},
+		{"pattern that matches itself too", "members = [\"a\"]\n", "*", "would be read as a pattern"},
 		{"no path with slashes", "", `b\c`, "would not parse"},
 		{"excludes itself", "members = [\"a\"]\n", "!x", "would not match"},
 	} {

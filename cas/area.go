@@ -84,7 +84,9 @@ func (a *Area) Usage() (UsageReport, error) { return Usage(a.Dir()) }
 
 // Clean removes everything that is kept; see the function Clean.
 func (a *Area) Clean() error {
-	if err := a.Check(); err != nil {
+	// Clean mends what keeps a cache from being written, files in the place of its
+	// directories among it.
+	if err := a.checkDirs(true); err != nil {
 		return err
 	}
 	return Clean(a.Dir())
@@ -92,13 +94,15 @@ func (a *Area) Clean() error {
 
 // ErrLink is the error of writing to a cache one of whose directories is a link,
 // or anything else than a directory.
-var ErrLink = errors.New("not a directory of its own; nothing is written through a link")
+var ErrLink = errors.New("not a directory of its own, and nothing is written through a link")
 
 // Check refuses a cache whose directories are links. A repository can carry links
 // where a cache belongs, and what is written, trimmed or cleaned through one would
 // be somebody else's. Every write checks. The first directory looked at is the one that holds the
 // cache; whoever wants a cache elsewhere names that place itself.
-func (a *Area) Check() error {
+func (a *Area) Check() error { return a.checkDirs(false) }
+
+func (a *Area) checkDirs(filesPass bool) error {
 	for _, dir := range []string{filepath.Dir(a.cache), a.cache, a.Dir(), filepath.Join(a.Dir(), slotsDir), filepath.Join(a.Dir(), packsDir)} {
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -107,8 +111,7 @@ func (a *Area) Check() error {
 		if err != nil {
 			return err
 		}
-		// A file is not written through; Clean removes one, and the rest fails by itself.
-		if m := info.Mode(); !m.IsDir() && !m.IsRegular() {
+		if m := info.Mode(); !m.IsDir() && !(filesPass && m.IsRegular()) {
 			return fmt.Errorf("%s: %w", dir, ErrLink)
 		}
 	}
@@ -140,7 +143,14 @@ func Prepare(cache string) error {
 	if err := os.MkdirAll(cache, 0o777); err != nil {
 		return fmt.Errorf("make cache directory: %w", err)
 	}
-	_, err := os.Lstat(filepath.Join(cache, ignoreName))
+	info, err := os.Lstat(filepath.Join(cache, ignoreName))
+	if err == nil && !info.Mode().IsRegular() {
+		// The file's time says when the cache was trimmed, so it has to be one.
+		if err := os.Remove(filepath.Join(cache, ignoreName)); err != nil {
+			return fmt.Errorf("make cache directory: %w", err)
+		}
+		err = fs.ErrNotExist
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		var t temp
 		if t, err = newFile(cache, []byte(ignoreFile), func() error { return fs.ErrNotExist }); err == nil {

@@ -43,14 +43,9 @@ func Fsck(dir string) (FsckReport, error) {
 	}
 	c := checker{FsckReport: &r, deflate: new(compressor)}
 	defer c.deflate.close()
-	for _, sub := range []string{slotsDir, packsDir} {
-		// What is no file is passed over everywhere else, and would never be missed.
-		entries, _ := os.ReadDir(filepath.Join(dir, sub))
-		for _, e := range entries {
-			if _, ours := kindOf(sub, e.Name()); ours && !e.Type().IsRegular() {
-				c.problem(filepath.Join(dir, sub, e.Name()), 0, errNotRegular)
-			}
-		}
+	// What is no file is passed over everywhere else, and would never be missed.
+	for _, p := range misplaced(dir) {
+		c.problem(p, 0, errNotRegular)
 	}
 	for _, f := range files {
 		switch f.kind {

@@ -60,6 +60,30 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
+// misplaced returns what stands where a directory or file of ours belongs and is
+// none: it keeps the cache from being read or written there.
+func misplaced(dir string) []string {
+	var out []string
+	for _, lock := range []string{trimLock, filepath.Join(packsDir, mergeLock)} {
+		if info, err := os.Lstat(filepath.Join(dir, lock)); err == nil && !info.Mode().IsRegular() {
+			out = append(out, filepath.Join(dir, lock))
+		}
+	}
+	for _, sub := range []string{slotsDir, packsDir} {
+		if p := filepath.Join(dir, sub); isFile(p) {
+			out = append(out, p)
+			continue
+		}
+		entries, _ := os.ReadDir(filepath.Join(dir, sub))
+		for _, e := range entries {
+			if _, ours := kindOf(sub, e.Name()); ours && !e.Type().IsRegular() {
+				out = append(out, filepath.Join(dir, sub, e.Name()))
+			}
+		}
+	}
+	return out
+}
+
 // kindOf tells by the name what a file is.
 func kindOf(sub, name string) (keptKind, bool) {
 	if isTemp(name) {

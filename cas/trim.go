@@ -108,6 +108,9 @@ func Trim(dir string, o TrimOptions) (TrimReport, error) {
 func TrimIfDue(dir string, o TrimOptions) (r TrimReport, done bool, err error) {
 	o = o.withDefaults()
 	stamp := filepath.Join(filepath.Dir(dir), ignoreName)
+	if info, err := os.Lstat(stamp); err == nil && !info.Mode().IsRegular() {
+		return r, false, Prepare(filepath.Dir(dir))
+	}
 	if !trimDue(stamp, o.Now()) {
 		return r, false, nil
 	}
@@ -161,11 +164,8 @@ func Clean(dir string) error {
 			errs = append(errs, err)
 		}
 	}
-	for _, sub := range []string{slotsDir, packsDir} {
-		// What stands in the place of a directory keeps the cache from being written.
-		if p := filepath.Join(dir, sub); isFile(p) {
-			errs = append(errs, os.Remove(p))
-		}
+	for _, p := range misplaced(dir) {
+		errs = append(errs, os.RemoveAll(p))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("clean cache: %w", err)

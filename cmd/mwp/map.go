@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -116,8 +117,12 @@ func (a *app) deliver(text []byte, results ...*mwp.Result) error {
 	a.log(results)
 	for _, r := range results {
 		if err := r.Record(); err != nil {
+			what := "not cached: "
+			if errors.Is(err, mwp.ErrNotTrimmed) {
+				what = "cached, but the cache could not be trimmed: "
+			}
 			if !a.quiet {
-				a.note("not cached: " + innermost(err).Error() + " (the answer is complete; see mwp cache status)")
+				a.note(what + innermost(err).Error() + " (the answer is complete; see mwp cache status)")
 			}
 			break
 		}
@@ -146,7 +151,8 @@ func (a *app) write(text []byte) error {
 		if err != nil {
 			return err
 		}
-		file = filepath.Join(dir, file)
+		// Not Join, which takes "link/.." and a final slash for nothing.
+		file = dir + string(filepath.Separator) + file
 	}
 	if err := mwp.WriteFile(file, text); err != nil {
 		return failed(err, "write %s", file)

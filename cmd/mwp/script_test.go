@@ -35,6 +35,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// The home of the machine that runs the tests must not matter.
 			env.Setenv("HOME", env.WorkDir+"/home")
+			// A name that would move a terminal's cursor and turn its text round.
+			env.Setenv("CSI", "a\u009b31m\u202eb")
 			// Under -race every process would sleep for a second before it ends.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			return os.Mkdir(env.WorkDir+"/home", 0o777)

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -18,7 +19,8 @@ const (
 
 // AppendJSON appends m as JSON in the IR's fixed order, indented by two spaces,
 // without HTML escaping and with a final newline (D-57). The text is what
-// encoding/json would print for the same value (a test compares them); it is
+// encoding/json would print for the same value (a test compares them), but for
+// escapes of characters that cannot be seen; it is
 // written by hand because reflection over a map costs more in a fresh process
 // than computing it.
 func AppendJSON(dst []byte, m *Map, form Form) []byte {
@@ -310,8 +312,18 @@ func (w *jsonWriter) diagnostic(d *Diagnostic) {
 	w.close('}')
 }
 
-// str writes a JSON string with encoding/json's rules, HTML escaping off: U+2028
-// and U+2029 are escaped, invalid UTF-8 becomes U+FFFD.
+// appendEscaped writes a character as one or two \uXXXX.
+func appendEscaped(b []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	for _, u := range utf16.AppendRune(nil, r) {
+		b = append(b, '\\', 'u', hex[u>>12], hex[u>>8&15], hex[u>>4&15], hex[u&15])
+	}
+	return b
+}
+
+// str writes a JSON string with encoding/json's rules, HTML escaping off: invalid
+// UTF-8 becomes U+FFFD. Characters that cannot be seen are escaped, which means
+// the same to a reader and nothing to a terminal.
 func (w *jsonWriter) str(s string) {
 	const hex = "0123456789abcdef"
 	b := append(w.buf, '"')
@@ -351,9 +363,9 @@ func (w *jsonWriter) str(s string) {
 			start = i
 			continue
 		}
-		if r == 0x2028 || r == 0x2029 {
+		if Hidden(r) {
 			b = append(b, s[start:i]...)
-			b = append(b, '\\', 'u', '2', '0', '2', hex[r&15])
+			b = appendEscaped(b, r)
 			i += size
 			start = i
 			continue

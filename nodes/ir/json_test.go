@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"unicode/utf8"
 )
 
 // fill sets every field reachable from v to a pseudo-random value, so that a
@@ -30,7 +31,7 @@ func fill(v reflect.Value, rng *rand.Rand) {
 			fill(v.Index(i), rng)
 		}
 	case reflect.String:
-		pool := []string{"", "plain", "a\"b\\c", "line\nfeed\r\t\b\f\x01", "<&>", "\u2028é\u2029", "bad\xffutf", "日本", "\x7f"}
+		pool := []string{"", "plain", "a\"b\\c", "line\nfeed\r\t\b\f\x01", "<&>", "\u2028é\u2029", "bad\xffutf", "日本", "\x7f", "\u009b31m\u202eb\U000e0041"}
 		v.SetString(pool[rng.IntN(len(pool))])
 	case reflect.Int, reflect.Int64:
 		v.SetInt(rng.Int64N(2000) - 1000)
@@ -53,8 +54,16 @@ func TestAppendJSONEqualsEncodingJSON(t *testing.T) {
 		if err := enc.Encode(&m); err != nil {
 			t.Fatal(err)
 		}
-		if got := AppendJSON(nil, &m, FullForm); !bytes.Equal(got, want.Bytes()) {
-			t.Fatalf("seed %d: AppendJSON differs from encoding/json\n got %s\nwant %s", seed, got, want.Bytes())
+		var escaped []byte
+		for _, r := range want.String() {
+			if Hidden(r) {
+				escaped = appendEscaped(escaped, r)
+			} else {
+				escaped = utf8.AppendRune(escaped, r)
+			}
+		}
+		if got := AppendJSON(nil, &m, FullForm); !bytes.Equal(got, escaped) {
+			t.Fatalf("seed %d: AppendJSON differs from encoding/json\n got %s\nwant %s", seed, got, escaped)
 		}
 	}
 }
