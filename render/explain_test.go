@@ -93,9 +93,9 @@ func TestExplainLeavesNothingOut(t *testing.T) {
 
 func TestExplainHeader(t *testing.T) {
 	m := deltaMap()
-	m.Root, m.IRHash, m.Delta.Reason = "/work/p", "blake3:ff", "repeat"
+	m.Root, m.IRHash, m.Delta.Reason = "/srv/p", "blake3:ff", "repeat"
 	text := string(Explain(m, ExplainOptions{Suggestions: []string{"mwp-stack-rust"}}))
-	for _, s := range []string{"Map of engine/src\n", "/work/p", ".mwp/config.toml", "engine/.mwp", "o200k_base", "blake3:ff",
+	for _, s := range []string{"Map of engine/src\n", "/srv/p", ".mwp/config.toml", "engine/.mwp", "o200k_base", "blake3:ff",
 		"session s1, mode delta, reason repeat", "skipped    ., engine, docs/unknown.md", "14 of 10, over by 4", "no cap", "700 in the rendered text", "Suggestions\n  - mwp-stack-rust\n"} {
 		if !strings.Contains(text, s) {
 			t.Errorf("Explain lacks %q:\n%s", s, text)

@@ -14,7 +14,7 @@ func sdkMap() *ir.Map {
 		SchemaVersion: "1",
 		Kind:          ir.KindFocused,
 		Target:        ref("dev/browser-sdk/src/client.ts"),
-		Root:          "/work/project",
+		Root:          "/srv/project",
 		Anchors:       ir.Anchors{Workspace: ".mwp"},
 		Layers: ir.Layers{
 			L0: []ir.Entry{{
