@@ -267,6 +267,10 @@ func (e *editor) step(i int) string {
 	case op < 17:
 		target := pick(e, []string{"rules.md", "../.mwp-context.md", "../docs", "../../../outside", "link", ".", "gone"})
 		link := filepath.Join(dir, pick(e, []string{".mwp-context.md", "link", "src", "AGENTS.md"}))
+		if e.settled {
+			// A link's times cannot be set: let the kernel's clock move on instead.
+			time.Sleep(12 * time.Millisecond)
+		}
 		e.each(func(root string) error {
 			p := filepath.Join(root, link)
 			os.RemoveAll(p)
