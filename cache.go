@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -100,9 +99,7 @@ func (c *Cache) Clean() error {
 		return nil
 	}
 	if err := c.area.Clean(); err != nil {
-		// One reason is enough, and there may be one for each file.
-		first, _, _ := strings.Cut(reason(err), "\n")
-		return environment(ir.Unreadable, err, "", "cannot clean the cache %s: %s", c.area.Dir(), first)
+		return environment(ir.Unreadable, err, "", "cannot clean the cache %s: %s", c.area.Dir(), reason(err))
 	}
 	return nil
 }

@@ -409,11 +409,18 @@ func worldError(err error) error {
 }
 
 // reason returns the innermost text of a system error: the path was said.
-func reason(err error) string {
+func reason(err error) string { return Innermost(err).Error() }
+
+// Innermost returns the error at the bottom of a chain, of several joined ones the
+// first: what is above says where, and whoever reports it says that better.
+func Innermost(err error) error {
 	for {
 		next := errors.Unwrap(err)
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 0 {
+			next = joined.Unwrap()[0]
+		}
 		if next == nil {
-			return err.Error()
+			return err
 		}
 		err = next
 	}

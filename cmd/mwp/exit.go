@@ -92,18 +92,6 @@ func usage(hint, format string, args ...any) error {
 // failed returns the error of something that the system would not do.
 func failed(err error, format string, args ...any) error {
 	return &mwp.EnvironmentError{Err: err, Diagnostic: ir.Diagnostic{
-		Code: codeIO, Severity: ir.SeverityError, Message: "cannot " + fmt.Sprintf(format, args...) + ": " + innermost(err).Error(),
+		Code: codeIO, Severity: ir.SeverityError, Message: "cannot " + fmt.Sprintf(format, args...) + ": " + mwp.Innermost(err).Error(),
 	}}
-}
-
-// innermost returns the error at the bottom of a chain: what is above says where,
-// and the caller says that better.
-func innermost(err error) error {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err
-		}
-		err = next
-	}
 }

@@ -122,7 +122,7 @@ func (a *app) deliver(text []byte, results ...*mwp.Result) error {
 				what = "cached, but the cache could not be trimmed: "
 			}
 			if !a.quiet {
-				a.note(what + innermost(err).Error() + " (the answer is complete; see mwp cache status)")
+				a.note(what + mwp.Innermost(err).Error() + " (the answer is complete; see mwp cache status)")
 			}
 			break
 		}
