@@ -30,10 +30,15 @@ func (w *Workspace) Why(ctx context.Context, q Request, file string) (*Result, e
 	if len(v.Refusal) > 0 {
 		return nil, &Refusal{Diagnostics: v.Refusal}
 	}
+	x, err = s.ev.Eval(ctx, nodes.Settings{Target: n.Target, Explicit: n.Explicit})
+	if err != nil {
+		return nil, worldError(err)
+	}
+	o := render.ExplainOptions{Color: q.Color, Instructions: x.(nodes.SettingsValue).BoundaryFiles}
 	m := &v.IR
 	var text []byte
 	for i, f := range w.spellings(s.dir, file) {
-		t, found := render.Why(m, f, render.ExplainOptions{Color: q.Color})
+		t, found := render.Why(m, f, o)
 		if q.Format == ExplainJSON {
 			t, found = whyJSON(m, f)
 		}

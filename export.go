@@ -38,25 +38,11 @@ const (
 const SchemaVersion = ir.SchemaVersion
 
 // FormatNames lists how the formats of a map are spelled, the default first.
-func FormatNames() []string { return []string{"json", "markdown", "claude", "gpt-4", "llama"} }
+func FormatNames() []string { return nodes.FormatNames() }
 
 // FormatByName returns the format of a map with the given name; "md" is short for
 // "markdown" (D-69).
-func FormatByName(name string) (Format, bool) {
-	switch name {
-	case "json":
-		return JSON, true
-	case "markdown", "md":
-		return MarkdownText, true
-	case "claude":
-		return ClaudeText, true
-	case "gpt-4":
-		return GPT4Text, true
-	case "llama":
-		return LlamaText, true
-	}
-	return JSON, false
-}
+func FormatByName(name string) (Format, bool) { return nodes.FormatByName(name) }
 
 // CounterNames lists the token counters, the default first.
 func CounterNames() []string { return tokens.Names() }

@@ -313,20 +313,6 @@ func fieldOf(op rune) (copyField func(*Decoder, *Encoder), takes bool) {
 	return nil, false
 }
 
-func TestParseDigest(t *testing.T) {
-	d := Sum([]byte("abc"))
-	for _, s := range []string{d.String(), d.Tagged()} {
-		if got, err := ParseDigest(s); got != d || err != nil {
-			t.Errorf("ParseDigest(%q) = %v, %v", s, got, err)
-		}
-	}
-	for _, s := range []string{"", "blake3:", d.String()[1:], d.String() + "0", strings.ToUpper(d.String()), "sha256:" + d.String(), tag + tag + d.String(), "g" + d.String()[1:]} {
-		if got, err := ParseDigest(s); err == nil || !got.IsZero() {
-			t.Errorf("ParseDigest(%q) = %v, %v, want an error", s, got, err)
-		}
-	}
-}
-
 // The promises that keep start-up and keys cheap.
 func TestAllocations(t *testing.T) {
 	d := Derive("mwp node v1")

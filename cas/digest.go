@@ -2,7 +2,6 @@ package cas
 
 import (
 	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"github.com/zeebo/blake3"
@@ -39,17 +38,6 @@ func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
 // IsZero reports whether the key was never set.
 func (k Key) IsZero() bool { return k == Key{} }
-
-// ParseDigest reads what String or Tagged wrote. Only lower-case digits are
-// accepted: a digest has one spelling, so that text that holds one can be
-// compared as text.
-func ParseDigest(s string) (Digest, error) {
-	b, ok := parseHex(strings.TrimPrefix(s, tag))
-	if !ok {
-		return Digest{}, fmt.Errorf("digest %q: want 64 lower-case hexadecimal digits, with or without %q before them", s, tag)
-	}
-	return Digest(b), nil
-}
 
 // parseHex reads exactly 64 lower-case hexadecimal digits.
 func parseHex(s string) (b [32]byte, ok bool) {

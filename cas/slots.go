@@ -104,14 +104,6 @@ func (s *Slots) Recent(n int) []Key {
 	return keys
 }
 
-// Remove forgets the payload under k. It is no error if there is none.
-func (s *Slots) Remove(k Key) error {
-	if err := os.Remove(s.path(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove slot: %w", err)
-	}
-	return nil
-}
-
 func (s *Slots) path(k Key) string { return filepath.Join(s.dir, k.String()) }
 
 // formatSlot returns the bytes of a slot file. The key is in it, so that a file

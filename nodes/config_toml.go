@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
+	"github.com/model-workspace-protocol/mwp/nodes/tokens"
 )
 
 // Bounds of a configuration. The library keeps the full path of every key and
@@ -224,7 +225,7 @@ func (r *configReader) tableKey(table string, f tomlField) {
 	case "budgets.l0", "budgets.l1", "budgets.l2", "budgets.l3", "budgets.l4":
 		f.budget(&c.Budgets[f.name[1]-'0'])
 	case "budgets.policy":
-		f.oneOf(&c.Policy, "report", "error", "drop")
+		f.oneOf(&c.Policy, PolicyReport, PolicyError, PolicyDrop)
 	case "trust.allowed_guards":
 		f.texts(&c.AllowedGuards, checkCommand)
 	case "render.window":
@@ -232,9 +233,9 @@ func (r *configReader) tableKey(table string, f tomlField) {
 	case "boundary.files":
 		c.HasBoundaryFiles = f.texts(&c.BoundaryFiles, checkFileName)
 	case "boundary.mode":
-		f.oneOf(&c.BoundaryMode, "opaque", "soft", "transparent")
+		f.oneOf(&c.BoundaryMode, ModeOpaque, ModeSoft, ModeTransparent)
 	case "tokens.counter":
-		f.oneOf(&c.Counter, "o200k_base", "cl100k_base", "approx/1", "whitespace/1")
+		f.oneOf(&c.Counter, tokens.Names()...)
 	case "guards.timeout":
 		f.duration(&c.GuardTimeout)
 	case "guards.jobs":

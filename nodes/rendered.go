@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -34,17 +35,20 @@ const (
 	ExplainJSON
 )
 
-// model returns the model's name for a model format, else "".
-func (f Format) model() string {
-	switch f {
-	case ClaudeText:
-		return "claude"
-	case GPT4Text:
-		return "gpt-4"
-	case LlamaText:
-		return "llama"
+// formatNames are the formats of a map, as people write them. Explanations have
+// commands instead of names.
+var formatNames = [...]string{JSON: "json", MarkdownText: "markdown", ClaudeText: "claude", GPT4Text: "gpt-4", LlamaText: "llama"}
+
+// FormatNames lists how the formats of a map are spelled, the default first.
+func FormatNames() []string { return slices.Clone(formatNames[:]) }
+
+// FormatByName returns the format with a name; "md" is short for "markdown" (D-69).
+func FormatByName(name string) (Format, bool) {
+	if name == "md" {
+		return MarkdownText, true
 	}
-	return ""
+	i := slices.Index(formatNames[:], name)
+	return Format(max(i, 0)), i >= 0
 }
 
 // RenderedValue is a text with what the command line needs beside it.
@@ -70,6 +74,9 @@ var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
 	Params: func(c *cas.Coder, n *Rendered) {
 		codeMapParams(c, &n.Map)
 		c.Uint8((*uint8)(&n.Format))
+		if n.Format > ExplainJSON {
+			c.Fail("format %d", n.Format)
+		}
 		c.Bool(&n.Annotate)
 		c.Bool(&n.ASCII)
 		c.Bool(&n.NotLoaded)
@@ -135,8 +142,9 @@ func (n Rendered) Compute(r graph.Reader) (v RenderedValue, err error) {
 	case ExplainJSON:
 		v.Text = ir.AppendTraceJSON(nil, &m.IR)
 	default:
-		v.Text, _ = render.Model(&m.IR, n.Format.model(), o)
-		v.Notices = append(v.Notices, render.Disagreements(&m.IR, n.Format.model())...)
+		model := formatNames[n.Format]
+		v.Text, _ = render.Model(&m.IR, model, o)
+		v.Notices = append(v.Notices, render.Disagreements(&m.IR, model)...)
 	}
 	return v, nil
 }

@@ -18,6 +18,9 @@ type ExplainOptions struct {
 	// Suggestions are stack modules that the project might import; advice is not
 	// context, so it stands here and never in a map (D-78).
 	Suggestions []string
+	// Instructions are the names of other tools' instruction files as the project
+	// has them ([boundary] files), for Why.
+	Instructions []string
 }
 
 // Explain prints the trace of m for people: what loaded, from where and why,
@@ -88,12 +91,12 @@ func Why(m *ir.Map, file string, o ExplainOptions) (text []byte, found bool) {
 		p.wrap("  ", "  ", s)
 		return p.buf, true
 	}
-	p.wrap("  ", "  ", "never a candidate: "+notCandidate(m, file))
+	p.wrap("  ", "  ", "never a candidate: "+notCandidate(m, file, o.Instructions))
 	return p.buf, false
 }
 
 // notCandidate gives the rule that keeps a path from being looked at (D-110).
-func notCandidate(m *ir.Map, file string) string {
+func notCandidate(m *ir.Map, file string, instructions []string) string {
 	dir, name := path.Split(file)
 	dir = strings.TrimSuffix(dir, "/")
 	onPath := dir == "" || m.Target != nil && (*m.Target == dir || strings.HasPrefix(*m.Target, dir+"/"))
@@ -103,7 +106,8 @@ func notCandidate(m *ir.Map, file string) string {
 			return "the cascade looked for this name in this directory, and there is none"
 		}
 		return "its directory is not on the way from the root to the target; a directory beside the way is loaded only where an import names it"
-	case "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules":
+	}
+	if slices.Contains(instructions, name) {
 		return "the instruction file of another tool, which mwp does not read; below the root it marks a boundary"
 	}
 	return "a map carries anchors, the context files on the way from the root to the target, and what those import; this is none of them"

@@ -16,10 +16,11 @@ func TestWhyNotACandidate(t *testing.T) {
 		"z/.mwp-context.md":    "not on the way",
 		"a/b2/.mwp-context.md": "not on the way",
 		"a/AGENTS.md":          "does not read",
+		"a/CLAUDE.md":          "this is none of them", // the project says which files count
 		"a/b/y.go":             "this is none of them",
 		"a/b/x.go":             "the target itself",
 	} {
-		text, found := Why(m, file, ExplainOptions{})
+		text, found := Why(m, file, ExplainOptions{Instructions: []string{"AGENTS.md"}})
 		if flat := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(flat, want) || found != (file == target) {
 			t.Errorf("Why(%q) = %q, %v; want %q", file, flat, found, want)
 		}

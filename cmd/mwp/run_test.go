@@ -390,17 +390,6 @@ func TestTable(t *testing.T) {
 			t.Errorf("mwp help %s: %+v", topic, got)
 		}
 	}
-	if want := append(mwp.FormatNames(), "md"); !sameSet(formatNames, want) {
-		t.Errorf("formats: the table has %v, the program %v", formatNames, want)
-	}
-	if want := mwp.CounterNames(); !sameSet(counterNames, want) {
-		t.Errorf("counters: the table has %v, the program %v", counterNames, want)
-	}
-}
-
-func sameSet(a, b []string) bool {
-	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
-	return slices.Equal(a, b)
 }
 
 // TestHelp compares every help text with its golden file, so that a change of help

@@ -1,5 +1,11 @@
 package main
 
+import (
+	"slices"
+
+	"github.com/model-workspace-protocol/mwp"
+)
+
 // flagSpec describes one flag.
 type flagSpec struct {
 	// name is what MWP_NAME and the options go by; spellings are further ones that
@@ -36,8 +42,8 @@ type command struct {
 }
 
 var (
-	formatNames  = []string{"json", "markdown", "md", "claude", "gpt-4", "llama"}
-	counterNames = []string{"o200k_base", "cl100k_base", "approx/1", "whitespace/1"}
+	formatNames  = slices.Insert(mwp.FormatNames(), 2, "md")
+	counterNames = mwp.CounterNames()
 
 	flagJSON       = flagSpec{name: "json", help: "print JSON"}
 	flagBudget     = flagSpec{name: "budget", arg: "LAYER=N", help: "cap of a layer in tokens, or none; repeatable"}
