@@ -35,10 +35,10 @@ func TestOrientationDependsOnWhereItIsAsked(t *testing.T) {
 	root := unpack(t, `
 -- .mwp/config.toml --
 description = "outer"
-members = ["mid/in"]
+members = ["x/mid/in"]
 -- out/.mwp/config.toml --
 description = "alone"
--- mid/in/.mwp/config.toml --
+-- x/mid/in/.mwp/config.toml --
 description = "member"
 `)
 	says := func(dir, want string) {
@@ -49,14 +49,14 @@ description = "member"
 	}
 	says(".", "outer")
 	says("out", "alone")
-	says("mid/in", "outer")
-	if r := overview(t, filepath.Join(root, "mid/in")); !r.Served {
+	says("x/mid/in", "outer")
+	if r := overview(t, filepath.Join(root, "x/mid/in")); !r.Served {
 		t.Error("the overview from a member is not served the second time")
 	}
-	if err := os.WriteFile(filepath.Join(root, "mid/.mwp"), []byte("description = \"nearer\"\nmembers = [\"in\"]\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "x/mid/.mwp"), []byte("description = \"nearer\"\nmembers = [\"in\"]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	says("mid/in", "nearer")
+	says("x/mid/in", "nearer")
 }
 
 // TestDropOrder is D-38: lowest priority first, among equals the deepest, L0 never.
