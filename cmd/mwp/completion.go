@@ -145,7 +145,7 @@ _mwp() {
 		b.WriteString("    " + c.patterns(doubleQuoted) + ")\n      ")
 		switch {
 		case c.flag.values != nil:
-			b.WriteString(`mapfile -t COMPREPLY < <(compgen -W "` + strings.Join(c.flag.values, " ") + `" -- "$cur")`)
+			b.WriteString(`mapfile -t COMPREPLY < <(compgen -W "` + strings.Join(c.flag.values(), " ") + `" -- "$cur")`)
 		case c.flag.dirs:
 			b.WriteString(`compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$cur")`)
 		default:
@@ -201,7 +201,7 @@ _mwp() {
 		b.WriteString("    (" + c.patterns(doubleQuoted) + ") ")
 		switch {
 		case c.flag.values != nil:
-			b.WriteString("compadd -- " + strings.Join(c.flag.values, " "))
+			b.WriteString("compadd -- " + strings.Join(c.flag.values(), " "))
 		case c.flag.dirs:
 			b.WriteString("_files -/")
 		default:
@@ -265,7 +265,7 @@ func fishCompletion() string {
 		}
 		switch {
 		case f.values != nil:
-			b.WriteString(" -x -a " + singleQuoted(strings.Join(f.values, " ")))
+			b.WriteString(" -x -a " + singleQuoted(strings.Join(f.values(), " ")))
 		case f.dirs:
 			b.WriteString(" -x -a '(__fish_complete_directories)'")
 		case f.files:
@@ -326,7 +326,7 @@ Register-ArgumentCompleter -Native -CommandName mwp -ScriptBlock {
 			if c.command != nil {
 				name = c.command.name + " "
 			}
-			b.WriteString("    '" + name + t + "' = " + list(c.flag.values) + "\n")
+			b.WriteString("    '" + name + t + "' = " + list(c.flag.values()) + "\n")
 		}
 	}
 	b.WriteString("  }\n  $flags = @{\n    '' = " + list(typedFlags(allFlags(nil), nil)) + "\n")

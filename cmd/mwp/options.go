@@ -38,7 +38,7 @@ func (o *options) setter(spec *flagSpec) func(string) string {
 	case &flagColor:
 		return func(s string) string {
 			if s != "auto" && s != "always" && s != "never" {
-				return oneOf(s, flagColor.values)
+				return oneOf(s, colorNames())
 			}
 			o.color = s
 			return ""
@@ -68,19 +68,19 @@ func (o *options) setter(spec *flagSpec) func(string) string {
 		}
 	case &flagTokens:
 		return func(s string) string {
-			for _, n := range counterNames {
+			for _, n := range mwp.CounterNames() {
 				if n == s {
 					o.overrides.Counter = s
 					return ""
 				}
 			}
-			return oneOf(s, counterNames)
+			return oneOf(s, mwp.CounterNames())
 		}
 	case &flagRender:
 		return func(s string) string {
 			var ok bool
 			if o.format, ok = mwp.FormatByName(s); !ok {
-				return oneOf(s, formatNames)
+				return oneOf(s, formatNames())
 			}
 			return ""
 		}

@@ -17,8 +17,9 @@ type flagSpec struct {
 	// arg names the value in help; "" makes a switch.
 	arg  string
 	help string
-	// values are the possible ones, for completion; files and dirs complete paths.
-	values      []string
+	// values gives the possible ones, for completion; files and dirs complete paths. A
+	// function, so that the table costs a start nothing.
+	values      func() []string
 	files, dirs bool
 }
 
@@ -42,20 +43,17 @@ type command struct {
 }
 
 var (
-	formatNames  = slices.Insert(mwp.FormatNames(), 2, "md")
-	counterNames = mwp.CounterNames()
-
 	flagJSON       = flagSpec{name: "json", help: "print JSON"}
 	flagBudget     = flagSpec{name: "budget", arg: "LAYER=N", help: "cap of a layer in tokens, or none; repeatable"}
 	flagWindow     = flagSpec{name: "window", arg: "N", help: "levels above the target that a map reaches; 0 is all"}
-	flagTokens     = flagSpec{name: "tokens", arg: "COUNTER", values: counterNames, help: "o200k_base, cl100k_base, approx/1 or whitespace/1"}
+	flagTokens     = flagSpec{name: "tokens", arg: "COUNTER", values: mwp.CounterNames, help: "o200k_base, cl100k_base, approx/1 or whitespace/1"}
 	flagFresh      = flagSpec{name: "fresh", help: "compute everything again, and cache the result"}
 	flagVerify     = flagSpec{name: "verify-cache", help: "compute what the cache holds again and compare"}
 	globalFlags    = [...]*flagSpec{&flagRoot, &flagDir, &flagCacheDir, &flagColor, &flagASCII, &flagQuiet, &flagVerbose, &flagHelp, &flagVersion}
 	flagRoot       = flagSpec{name: "root", arg: "DIR", dirs: true, help: "the workspace root, whatever .mwp says"}
 	flagDir        = flagSpec{name: "C", arg: "DIR", dirs: true, help: "run as if started in DIR; repeatable"}
 	flagCacheDir   = flagSpec{name: "cache-dir", arg: "DIR", dirs: true, help: "keep the cache in DIR"}
-	flagColor      = flagSpec{name: "color", arg: "WHEN", values: []string{"auto", "always", "never"}, help: "auto, always or never (default auto)"}
+	flagColor      = flagSpec{name: "color", arg: "WHEN", values: colorNames, help: "auto, always or never (default auto)"}
 	flagASCII      = flagSpec{name: "ascii", help: "no glyphs beyond ASCII in what mwp itself says"}
 	flagQuiet      = flagSpec{name: "quiet", spellings: []string{"q"}, help: "only errors on stderr"}
 	flagVerbose    = flagSpec{name: "verbose", spellings: []string{"v", "vv"}, help: "cache hits and times on stderr; -vv: every node"}
@@ -244,3 +242,7 @@ func flagNamed(c *command, name string) *flagSpec {
 	}
 	return nil
 }
+
+func formatNames() []string { return slices.Insert(mwp.FormatNames(), 2, "md") }
+
+func colorNames() []string { return []string{"auto", "always", "never"} }
