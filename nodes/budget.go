@@ -57,7 +57,7 @@ type BudgetValue struct {
 }
 
 var budgetKind = graph.Define(graph.Definition[BudgetValue, Budget]{
-	Name: "budget", Version: 1, Order: 60,
+	Name: "budget", Version: 2, Order: 60,
 	Params: func(c *cas.Coder, n *Budget) {
 		codeLayers(c, &n.Layers)
 		n.Overrides.code(c)
@@ -94,7 +94,7 @@ func (n Budget) Compute(r graph.Reader) (v BudgetValue, err error) {
 			v.Caps[i] = o.Cap
 		}
 	}
-	if v.Tokens, v.Bodies, err = measureAll(r, l.Candidates, v.Counter); err != nil {
+	if err := v.measure(r, l.Candidates); err != nil {
 		return v, err
 	}
 	v.Dropped = make([]bool, len(l.Candidates))
@@ -107,9 +107,9 @@ func (n Budget) Compute(r graph.Reader) (v BudgetValue, err error) {
 	return v, nil
 }
 
-// measureAll returns the size of every included candidate.
-func measureAll(r graph.Reader, ks []Candidate, counter string) ([]int, []cas.Digest, error) {
-	sizes, bodies := make([]int, len(ks)), make([]cas.Digest, len(ks))
+// measure takes the size of every included candidate, and what is hidden in it.
+func (v *BudgetValue) measure(r graph.Reader, ks []Candidate) error {
+	v.Tokens, v.Bodies = make([]int, len(ks)), make([]cas.Digest, len(ks))
 	var group []graph.Task
 	var at []int
 	for i, k := range ks {
@@ -118,29 +118,55 @@ func measureAll(r graph.Reader, ks []Candidate, counter string) ([]int, []cas.Di
 		}
 		at = append(at, i)
 		if k.Anchor {
-			count := countTokens(counter, []byte(k.Text))
-			bodies[i] = count.Digest
+			count := countTokens(v.Counter, []byte(k.Text))
+			v.Bodies[i] = count.Digest
 			group = append(group, count)
 		} else {
-			group = append(group, Measure{Real: k.Real, Syntax: k.Syntax, Counter: counter})
+			group = append(group, Measure{Real: k.Real, Syntax: k.Syntax, Section: k.Section, Counter: v.Counter, Foreign: k.foreign()})
 		}
 	}
 	if len(group) == 0 {
-		return sizes, bodies, nil
+		return nil
 	}
 	values, err := r.Read(group)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	for j, x := range values {
 		switch x := x.(type) {
 		case int:
-			sizes[at[j]] = x
+			v.Tokens[at[j]] = x
 		case MeasureValue:
-			sizes[at[j]], bodies[at[j]] = x.Tokens, x.Body
+			v.Tokens[at[j]], v.Bodies[at[j]] = x.Tokens, x.Body
+			v.Overrun = append(v.Overrun, hiddenFindings(&ks[at[j]], x.Hidden)...)
 		}
 	}
-	return sizes, bodies, nil
+	return nil
+}
+
+// hiddenFindings marks an entry whose text holds what a reader does not see: an
+// error in text from elsewhere, a warning in the project's own (D-112).
+func hiddenFindings(k *Candidate, hidden []Hidden) []ir.Diagnostic {
+	var ds []ir.Diagnostic
+	for _, h := range hidden {
+		d := ir.Diagnostic{
+			Code: ir.HiddenText, Severity: ir.SeverityWarning, Source: k.Source, Line: h.Line, Column: h.Column,
+			Message: fmt.Sprintf("found a %s, which a reader does not see: %s", h.What, h.Text),
+			Hint:    "delete it, or write what it stands for",
+		}
+		if h.Rune != 0 {
+			d.Message = fmt.Sprintf("found a %s (U+%04X), which a reader does not see: %s", h.What, h.Rune, h.Text)
+		}
+		if h.More > 0 {
+			d.Message += fmt.Sprintf("; and %d more in this file", h.More)
+		}
+		if k.foreign() {
+			d.Severity = ir.SeverityError
+			d.Hint = "look at the module before an LLM does; its author can take it out"
+		}
+		ds = append(ds, d)
+	}
+	return ds
 }
 
 // largeContext is the size in tokens above which one file crowds out the others
@@ -160,29 +186,59 @@ func (v *BudgetValue) large(ks []Candidate) {
 	}
 }
 
-// fileCaps applies max_tokens, which counts only where it is below the layer's
-// cap (D-40).
+// fileCaps applies max_tokens, to a file with what it imports into its layer, and
+// only where it is below the layer's cap (D-40).
 func (v *BudgetValue) fileCaps(ks []Candidate) {
 	for i, k := range ks {
 		limit := k.MaxTokens
-		if k.Status != ir.Included || !limit.Set || v.Tokens[i] <= limit.Value {
+		if !limit.Set || k.Status != ir.Included && k.Status != ir.Empty {
 			continue
 		}
 		if layer := v.Caps[k.Layer]; layer.Limited && limit.Value >= layer.Tokens {
 			continue
 		}
+		in := splicedBy(ks, i)
+		total := 0
+		for _, j := range in {
+			total += v.Tokens[j]
+		}
+		if total <= limit.Value {
+			continue
+		}
 		d := ir.Diagnostic{
 			Code: ir.MaxTokensOverrun, Severity: ir.SeverityError, Source: k.Source,
-			Message: fmt.Sprintf("%d tokens, %d over the file's own max_tokens of %d%s", v.Tokens[i], v.Tokens[i]-limit.Value, limit.Value, ownedBy(k)),
+			Message: fmt.Sprintf("%d tokens, %d over the file's own max_tokens of %d%s", total, total-limit.Value, limit.Value, ownedBy(k)),
 			Hint:    "shorten the file, split it, or raise max_tokens",
 		}
+		if len(in) > 1 {
+			d.Message = fmt.Sprintf("%d tokens with what the file imports, %d over its max_tokens of %d: %s", total, total-limit.Value, limit.Value, v.bySize(ks, in))
+		}
 		if v.Policy == PolicyDrop && k.Layer != 0 {
-			v.Dropped[i] = true
+			for _, j := range in {
+				v.Dropped[j] = true
+			}
 			d.Severity = ir.SeverityWarning
-			d.Message += "; the file was left out"
+			d.Message += "; left out"
 		}
 		v.Overrun = append(v.Overrun, d)
 	}
+}
+
+// splicedBy returns the included candidates that a file brings into its layer:
+// itself and what its imports lead to.
+func splicedBy(ks []Candidate, i int) []int {
+	k := &ks[i]
+	var in []int
+	for j := range ks {
+		o := &ks[j]
+		if o.Status != ir.Included || o.Layer != k.Layer {
+			continue
+		}
+		if j == i || o.Dir == k.Dir && o.ImportDepth > k.ImportDepth && slices.Contains(o.Chain, k.Source) {
+			in = append(in, j)
+		}
+	}
+	return in
 }
 
 // layerCap compares one layer's sum with its cap and, under policy "drop",

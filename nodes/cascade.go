@@ -62,7 +62,7 @@ var cascadeKind = graph.Define(graph.Definition[CascadeValue, Cascade]{
 			cas.Slice(c, &l.Contexts, func(c *cas.Coder, f *ContextFile) {
 				c.String(&f.Path)
 				codeReal(c, f.Path, &f.Real)
-				c.Uint8((*uint8)(&f.Syntax))
+				f.Syntax.code(c)
 				c.Bool(&f.Shadowed)
 				c.String(&f.Skipped)
 			})

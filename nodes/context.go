@@ -25,11 +25,11 @@ type ContextValue struct {
 }
 
 var contextKind = graph.Define(graph.Definition[ContextValue, Context]{
-	Name: "context", Version: 1, Order: 45,
+	Name: "context", Version: 2, Order: 45,
 	Params: func(c *cas.Coder, n *Context) {
 		c.String(&n.Path)
 		codeReal(c, n.Path, &n.Real)
-		c.Uint8((*uint8)(&n.Syntax))
+		n.Syntax.code(c)
 	},
 	Value: func(c *cas.Coder, v *ContextValue) {
 		codeHeader(c, &v.Header)

@@ -24,7 +24,22 @@ const (
 	Markdown Syntax = iota
 	// YAML is a file that is all header; its description is the body (N-02).
 	YAML
+	// Manifest is a module's .mwp-module.md: Markdown with the keys of a module,
+	// whose body is for people and not for maps (D-25).
+	Manifest
+	// Text is an imported file of any other sort: all body, no header (D-101).
+	Text
+	// AnchorText is no file: the name and description of an anchor, standing in for
+	// a member without a context file (D-31).
+	AnchorText
 )
+
+func (s *Syntax) code(c *cas.Coder) {
+	c.Uint8((*uint8)(s))
+	if *s > AnchorText {
+		c.Fail("syntax %d", *s)
+	}
+}
 
 // Document is the header of a context file with what is wrong with it. A header
 // that has a problem of error severity must not be used: what a half-read header
@@ -54,11 +69,17 @@ func codeDiagnostic(c *cas.Coder, d *ir.Diagnostic) {
 // and takes time in proportion to the input.
 func ParseDocument(b []byte, s Syntax) Document {
 	d := Document{Header: Header{Scope: ScopeRecursive}}
+	if s == Manifest {
+		d.Header.Module = new(ModuleHeader)
+	}
 	if p, bad := encodingProblem(b); bad {
 		d.Problems = []ir.Diagnostic{p}
 		return d
 	}
 	text := normaliseText(b)
+	if s == Text {
+		return d
+	}
 	if s == YAML {
 		d.Header.Present = true
 		if len(text) > MaxHeaderBytes {
@@ -80,7 +101,7 @@ func ParseDocument(b []byte, s Syntax) Document {
 		d.Problems = []ir.Diagnostic{headerTooLong("header", len(parts.header), parts.fenceLine)}
 	default:
 		d.Header.Present = true
-		r := headerReader{syntax: Markdown, raw: parts.header, lineOffset: parts.fenceLine, header: &d.Header}
+		r := headerReader{syntax: s, raw: parts.header, lineOffset: parts.fenceLine, header: &d.Header}
 		readFenced(&r)
 		d.Problems = r.problems()
 	}
@@ -101,7 +122,7 @@ func DocumentBody(b []byte, s Syntax) []byte {
 		r := headerReader{syntax: YAML, raw: text, header: new(Header)}
 		r.read()
 		text = dropBlankLines(normaliseNewlines([]byte(r.description)))
-	} else {
+	} else if s != Text {
 		text = splitDocument(text).body
 	}
 	if len(bytes.Trim(text, " \t\n")) == 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 // Values of Header.Scope.
@@ -53,8 +54,20 @@ type Header struct {
 	HasVerifiedPaths bool
 	// Owners is carried and shown, nothing else (D-29).
 	Owners []string
+	// Module is what a module manifest says beyond that, nil in any other file.
+	Module *ModuleHeader
 
 	LayerLine, ScopeLine, MaxTokensLine, WindowLine, PriorityLine int
+}
+
+// ModuleHeader is a module manifest's own part of a header (R-105, D-25).
+type ModuleHeader struct {
+	Name string
+	// Version is kept as written: 2.10 is not 2.1.
+	Version     string
+	Description string
+	// Pipelines are paths that the map lists and does not open.
+	Pipelines []ImportRef
 }
 
 // ImportRef is one import, as written (D-30).
@@ -65,6 +78,10 @@ type ImportRef struct {
 	// Git is the pin that stands in when a workspace path does not resolve (D-32).
 	Git          string
 	Line, Column int
+	// Refused says why the value can be no import, whatever the files are; its Code
+	// is "" for one that can. The rest of the header is as good as without it, so
+	// the import alone is left out (D-32).
+	Refused ir.Diagnostic
 }
 
 // Target returns the clean path of a local or workspace import, "." for the
@@ -115,6 +132,12 @@ func codeHeader(c *cas.Coder, h *Header) {
 	cas.Slice(c, &h.VerifiedPaths, codePathRef)
 	c.Bool(&h.HasVerifiedPaths)
 	c.Strings(&h.Owners)
+	cas.Optional(c, &h.Module, func(c *cas.Coder, m *ModuleHeader) {
+		c.String(&m.Name)
+		c.String(&m.Version)
+		c.String(&m.Description)
+		cas.Slice(c, &m.Pipelines, codeImportRef)
+	})
 	for _, line := range []*int{&h.LayerLine, &h.ScopeLine, &h.MaxTokensLine, &h.WindowLine, &h.PriorityLine} {
 		c.Int(line)
 	}
@@ -126,6 +149,10 @@ func codeImportRef(c *cas.Coder, i *ImportRef) {
 	c.String(&i.Git)
 	c.Int(&i.Line)
 	c.Int(&i.Column)
+	refused := i.Refused.Code != ""
+	if c.Bool(&refused); refused {
+		codeDiagnostic(c, &i.Refused)
+	}
 }
 
 func codeGuardSpec(c *cas.Coder, g *GuardSpec) {

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
+	"github.com/model-workspace-protocol/mwp/nodes/pin"
 )
 
 func (r *headerReader) imports(v *yaml.Node) {
@@ -45,6 +47,7 @@ func (r *headerReader) importItem(item *yaml.Node) (ref ImportRef, ok bool) {
 		return ref, false
 	}
 	values := map[string]string{}
+	refusals := map[string]ir.Diagnostic{}
 	valid := true
 	var kinds, unknown []*yaml.Node
 	r.pairs(item, func(key string, k, v *yaml.Node) {
@@ -55,7 +58,9 @@ func (r *headerReader) importItem(item *yaml.Node) (ref ImportRef, ok bool) {
 		kinds = append(kinds, k)
 		value, ok := r.importValue(key, v)
 		values[key] = value
-		valid = valid && ok
+		if valid = valid && ok; ok {
+			refusals[key] = r.refusal(key, v)
+		}
 	})
 	_, workspace := values[ImportWorkspace]
 	_, git := values[ImportGit]
@@ -65,11 +70,16 @@ func (r *headerReader) importItem(item *yaml.Node) (ref ImportRef, ok bool) {
 		return ref, false
 	case len(kinds) == 2 && workspace && git:
 		ref.Kind, ref.Value, ref.Git = ImportWorkspace, values[ImportWorkspace], values[ImportGit]
+		ref.Refused = refusals[ImportWorkspace]
+		if ref.Refused.Code == "" {
+			ref.Refused = refusals[ImportGit]
+		}
 	case len(kinds) > 1:
 		r.failAs(ir.ImportKindInvalid, item, fmt.Sprintf("imports: expected one kind in an entry, found %s and %s", kinds[0].Value, kinds[1].Value), "write one entry for each; only workspace may have git beside it")
 		return ref, false
 	default:
 		ref.Kind, ref.Value = kinds[0].Value, values[kinds[0].Value]
+		ref.Refused = refusals[ref.Kind]
 	}
 	for _, k := range unknown {
 		r.unknownKey(k, importKinds())
@@ -101,52 +111,55 @@ func importHint(value string) string {
 	return "- local: " + value
 }
 
+// importValue reads a value that is text; whether that can be an import is said in
+// the ImportRef and does not fail the header.
 func (r *headerReader) importValue(kind string, v *yaml.Node) (string, bool) {
 	if r.refused[v] {
 		return "", false
 	}
-	s, ok := r.line(kind, kind+": ", v)
-	switch {
-	case !ok:
-	case kind == ImportGit:
-		ok = r.gitValue(v)
-	default:
-		ok = r.importPath(kind, v)
+	if v.Kind == yaml.ScalarNode && v.ShortTag() == "!!str" && strings.TrimSpace(v.Value) == "" && !strings.ContainsFunc(v.Value, isControl) {
+		return v.Value, true
 	}
-	return s, ok
+	return r.line(kind, kind+": ", v)
 }
 
-// gitValue checks the form of a URL; the rest of it is read where modules are
-// (D-36). There is no registry of short names (D-95).
-func (r *headerReader) gitValue(v *yaml.Node) bool {
-	switch s := v.Value; {
-	case strings.HasPrefix(s, "-"):
-		// git would read it as an option.
-		r.failAs(ir.ImportKindInvalid, v, "git: expected a URL, found "+strconv.Quote(abbreviate(s)), "- git: https://HOST/OWNER/REPOSITORY.git@TAG")
-	case !strings.Contains(s, ":"):
-		name, ref, ok := strings.Cut(abbreviate(s), "@")
-		if !ok {
-			ref = "TAG"
-		}
-		name = strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], ".git")
-		r.failAs(ir.ImportKindInvalid, v, "git: expected a full URL, found the short name "+strconv.Quote(abbreviate(s))+"; there is no registry of names", "- git: https://HOST/OWNER/"+name+".git@"+ref)
-	default:
-		return true
+// refusal is why a value can be no import of its kind.
+func (r *headerReader) refusal(kind string, v *yaml.Node) ir.Diagnostic {
+	code, message, hint := refusedPath(kind, v.Value)
+	if kind == ImportGit {
+		code, message, hint = refusedURL(v.Value)
 	}
-	return false
+	if code == "" {
+		return ir.Diagnostic{}
+	}
+	return r.at(code, ir.SeverityError, v, kind+": "+message, hint)
 }
 
-// importPath checks what a path says by itself (D-30, D-31, D-116). Links are
+// refusedURL checks the form of a git import (D-36, D-95).
+func refusedURL(value string) (code ir.Code, message, hint string) {
+	ref, err := pin.ParseRef(value)
+	var e *pin.Error
+	if errors.As(err, &e) {
+		return ir.ImportKindInvalid, abbreviate(e.Message), e.Hint
+	}
+	if why := ref.Vague(); why != "" {
+		return ir.ImportKindInvalid, "expected a tag or a commit after the @, found " + strconv.Quote(abbreviate(ref.Name)) + ": " + why, ""
+	}
+	return "", "", ""
+}
+
+// refusedPath checks what a path says by itself (D-30, D-31, D-116). Links are
 // followed, and what they lead out of is found, where files are read.
-func (r *headerReader) importPath(kind string, v *yaml.Node) bool {
-	whole := v.Value
+func refusedPath(kind, whole string) (code ir.Code, message, hint string) {
 	file, section, hasSection := strings.Cut(whole, "#")
 	file = strings.ReplaceAll(file, "%23", "#")
 	clean := path.Clean(file)
 	quoted := strconv.Quote(abbreviate(whole))
 	switch {
+	case strings.TrimSpace(file) == "" && !hasSection:
+		return ir.UnresolvedImport, "expected a path, found " + quoted, "- " + kind + ": ./rules.md"
 	case strings.Contains(file, "://"):
-		r.failAs(ir.ImportKindInvalid, v, kind+": expected a path, found the URL "+quoted, "- git: "+abbreviate(whole))
+		return ir.ImportKindInvalid, "expected a path, found the URL " + strconv.Quote(abbreviate(pin.Mask(whole))), "- git: " + abbreviate(pin.Mask(whole))
 	case isAbsolute(file):
 		hint := "a local path starts at this file's directory: - local: ./" + abbreviate(strings.TrimLeft(file, "/"))
 		if kind == ImportWorkspace {
@@ -155,23 +168,18 @@ func (r *headerReader) importPath(kind string, v *yaml.Node) bool {
 		if file[0] != '/' {
 			hint = ""
 		}
-		r.failAs(ir.ImportAbsolute, v, kind+": expected a relative path, found "+quoted, hint)
+		return ir.ImportAbsolute, "expected a relative path, found " + quoted, hint
 	case strings.Contains(file, `\`):
-		r.fail(v, kind+`: expected a path with /, found \ in `+quoted, "- "+kind+": "+abbreviate(strings.ReplaceAll(whole, `\`, "/")))
+		return ir.UnresolvedImport, `expected a path with /, found \ in ` + quoted, "- " + kind + ": " + abbreviate(strings.ReplaceAll(whole, `\`, "/"))
 	case clean == ".." || strings.HasPrefix(clean, "../"):
-		code, hint := ir.ImportEscapesRoot, ""
-		expected := ": expected a path inside the workspace root, found "
 		if kind == ImportLocal {
-			code, hint = ir.ImportEscapes, "use workspace: with the path from the workspace root"
-			expected = ": expected a path below this file's directory, found "
+			return ir.ImportEscapes, "expected a path below this file's directory, found " + quoted, "use workspace: with the path from the workspace root"
 		}
-		r.failAs(code, v, kind+expected+quoted, hint)
+		return ir.ImportEscapesRoot, "expected a path inside the workspace root, found " + quoted, ""
 	case file == "":
-		r.fail(v, kind+": expected a path before the #, found "+quoted, "")
+		return ir.UnresolvedImport, "expected a path before the #, found " + quoted, ""
 	case hasSection && strings.TrimSpace(section) == "":
-		r.fail(v, kind+": expected a heading after the #, found "+quoted, "a # in a file's name is written %23")
-	default:
-		return true
+		return ir.UnresolvedImport, "expected a heading after the #, found " + quoted, "a # in a file's name is written %23"
 	}
-	return false
+	return "", "", ""
 }

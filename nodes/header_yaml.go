@@ -25,6 +25,9 @@ const (
 
 // headerKeys lists the keys of a context file (R-060 to R-068, N-02).
 func headerKeys(s Syntax) []string {
+	if s == Manifest {
+		return manifestKeys()
+	}
 	keys := []string{"layer", "scope", "max_tokens", "window", "priority", "imports", "guards", "verified_paths", "owners"}
 	if s == YAML {
 		keys = append(keys, "schema", "description")
@@ -273,6 +276,9 @@ func (r *headerReader) pairs(n *yaml.Node, f func(key string, k, v *yaml.Node)) 
 func (r *headerReader) field(key string, k, v *yaml.Node) {
 	h := r.header
 	line := v.Line + r.lineOffset
+	if r.syntax == Manifest && r.manifestField(key, k, v) {
+		return
+	}
 	switch key {
 	case "layer":
 		if n, ok := r.layer(v); ok {

@@ -23,6 +23,7 @@ func codeIR(c *cas.Coder, m *ir.Map) {
 	for _, l := range []*[]ir.Listed{&m.Intents, &m.Pipelines, &m.Notes} {
 		cas.Slice(c, l, codeListed)
 	}
+	cas.Slice(c, &m.Modules, codeModule)
 	for i := range ir.LayerCount {
 		cas.Optional(c, m.Budgets.At(i), (*cas.Coder).Int)
 		c.Int(m.Totals.At(i))
@@ -56,16 +57,25 @@ func codeEntry(c *cas.Coder, e *ir.Entry) {
 	c.String(&e.BodyMarkdown)
 	cas.Optional(c, &e.GuardStatus, (*cas.Coder).String)
 	c.Strings(&e.Owners)
-	cas.Optional(c, &e.Origin, func(c *cas.Coder, o *ir.Origin) {
-		for _, s := range []*string{&o.Module, &o.Version, &o.URL, &o.Ref, &o.SHA} {
-			c.String(s)
-		}
-	})
+	c.String(&e.Section)
+	cas.Optional(c, &e.Origin, codeOrigin)
 	cas.Slice(c, &e.Guards, func(c *cas.Coder, g *ir.Guard) {
 		c.String(&g.Name)
 		c.String(&g.Cmd)
 		c.String(&g.Status)
 	})
+}
+
+func codeOrigin(c *cas.Coder, o *ir.Origin) {
+	for _, s := range []*string{&o.Module, &o.Version, &o.URL, &o.Ref, &o.SHA, &o.Path} {
+		c.String(s)
+	}
+}
+
+func codeModule(c *cas.Coder, m *ir.Module) {
+	for _, s := range []*string{&m.Name, &m.Version, &m.Description, &m.Source, &m.URL, &m.Ref, &m.SHA} {
+		c.String(s)
+	}
 }
 
 func codeTraceRecord(c *cas.Coder, t *ir.TraceRecord) {

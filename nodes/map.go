@@ -3,6 +3,7 @@ package nodes
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
@@ -29,14 +30,17 @@ type MapValue struct {
 	// Refusal holds every finding when one of them is an error; then IR is empty.
 	Refusal []ir.Diagnostic
 	IR      ir.Map
+	// Missing are git references that a fetch could provide, as written (D-35).
+	Missing []string
 }
 
 var mapKind = graph.Define(graph.Definition[MapValue, Map]{
-	Name: "map", Version: 1, Order: 70,
+	Name: "map", Version: 2, Order: 70,
 	Params: codeMapParams,
 	Value: func(c *cas.Coder, v *MapValue) {
 		cas.Slice(c, &v.Refusal, codeDiagnostic)
 		codeIR(c, &v.IR)
+		c.Strings(&v.Missing)
 	},
 })
 
@@ -72,6 +76,7 @@ func (n Map) Compute(r graph.Reader) (v MapValue, err error) {
 		v.Refusal = layers.Problems
 		return v, nil
 	}
+	v.Missing = layers.Missing
 	budget, err := graph.Need(r, n.Budget)
 	if err != nil {
 		return v, err
@@ -87,7 +92,8 @@ func (n Map) Compute(r graph.Reader) (v MapValue, err error) {
 		m.Kind, m.Target = ir.KindFocused, &target
 	}
 	m.Anchors = ir.Anchors{Workspace: anchor.Workspace, Project: anchor.Project}
-	m.Intents, m.Pipelines = around.Intents, around.Pipelines
+	m.Intents, m.Pipelines = around.Intents, slices.Concat(around.Pipelines, layers.Pipelines)
+	m.Modules = layers.Modules
 	m.Directories, m.SubApplications = around.Directories, around.SubApplications
 	if n.Orientation {
 		m.Notes = around.Notes
@@ -99,7 +105,7 @@ func (n Map) Compute(r graph.Reader) (v MapValue, err error) {
 			*m.Budgets.At(i) = &tokens
 		}
 	}
-	m.Warnings = append(append([]ir.Diagnostic(nil), layers.Problems...), budget.Overrun...)
+	m.Warnings = slices.Concat(layers.Problems, layers.Findings, budget.Overrun)
 	ir.SortDiagnostics(m.Warnings)
 	if err := n.fill(r, m, layers.Candidates, budget); err != nil {
 		return v, err
@@ -127,7 +133,8 @@ func (n Map) fill(r graph.Reader, m *ir.Map, ks []Candidate, b BudgetValue) erro
 	for i, k := range ks {
 		t := ir.TraceRecord{
 			Source: k.Source, SourcePath: k.Source, Reason: k.Reason, Rule: k.Rule, Tokens: b.Tokens[i],
-			Status: k.Status, DeduplicatedBy: k.Duplicates, Declared: k.Declared, Owners: k.Owners,
+			ImportsChain: k.Chain,
+			Status:       k.Status, DeduplicatedBy: k.Duplicates, Declared: k.Declared, Owners: k.Owners,
 		}
 		if k.Placed {
 			layer, priority := k.Layer, k.Priority
@@ -143,13 +150,13 @@ func (n Map) fill(r graph.Reader, m *ir.Map, ks []Candidate, b BudgetValue) erro
 		if t.Status == ir.Included {
 			body := k.Text
 			if !k.Anchor {
-				body = string(DocumentBody(states[0].Bytes, k.Syntax))
+				body = string(sectionOf(DocumentBody(states[0].Bytes, k.Syntax), k.Section))
 				states = states[1:]
 			}
 			list := m.Layers.At(k.Layer)
 			*list = append(*list, ir.Entry{
 				ID: k.ID, Source: k.Source, Name: k.Name, Layer: k.Layer, Priority: k.Priority, Tokens: b.Tokens[i],
-				Scope: k.Scope, BodyMarkdown: body, Owners: k.Owners,
+				Scope: k.Scope, ImportsChain: k.Chain, Section: k.Section, BodyMarkdown: body, Owners: k.Owners, Origin: k.Origin,
 			})
 			*m.Totals.At(k.Layer) += b.Tokens[i]
 			m.Totals.All += b.Tokens[i]

@@ -15,7 +15,7 @@ import "github.com/model-workspace-protocol/mwp/graph"
 // served from a cache.
 func Kinds() []*graph.Kind {
 	return append(graph.Leaves(),
-		parsedKind, tokenCountKind, configFileKind, anchorKind, settingsKind, effectiveKind, cascadeKind,
-		contextKind, measureKind, layersKind, surroundingsKind, budgetKind, mapKind, renderedKind,
+		parsedKind, tokenCountKind, configFileKind, lockFileKind, pinKind, moduleTreeKind, anchorKind, settingsKind,
+		effectiveKind, cascadeKind, contextKind, measureKind, sectionsKind, importsKind, closureKind, layersKind, surroundingsKind, budgetKind, mapKind, renderedKind,
 	)
 }

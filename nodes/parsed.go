@@ -25,8 +25,8 @@ type ParsedValue struct {
 }
 
 var parsedKind = graph.Define(graph.Definition[ParsedValue, Parsed]{
-	Name: "parsed", Version: 1, Order: 5,
-	Params: func(c *cas.Coder, n *Parsed) { c.Uint8((*uint8)(&n.Syntax)); c.Digest(&n.Digest) },
+	Name: "parsed", Version: 2, Order: 5,
+	Params: func(c *cas.Coder, n *Parsed) { n.Syntax.code(c); c.Digest(&n.Digest) },
 	Value: func(c *cas.Coder, v *ParsedValue) {
 		codeDocument(c, &v.Document)
 		c.Bool(&v.Empty)

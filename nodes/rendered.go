@@ -67,10 +67,12 @@ type RenderedValue struct {
 	ReadOnly bool
 	// PolicyError is set when [budgets] policy asks for --strict.
 	PolicyError bool
+	// Missing are git references that a fetch could provide, as written (D-35).
+	Missing []string
 }
 
 var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
-	Name: "rendered", Version: 1, Order: 80,
+	Name: "rendered", Version: 2, Order: 80,
 	Params: func(c *cas.Coder, n *Rendered) {
 		codeMapParams(c, &n.Map)
 		c.Uint8((*uint8)(&n.Format))
@@ -97,6 +99,7 @@ func CodeRenderedMeta(c *cas.Coder, v *RenderedValue) {
 	c.Int(&v.Findings)
 	c.Bool(&v.ReadOnly)
 	c.Bool(&v.PolicyError)
+	c.Strings(&v.Missing)
 }
 
 // Kind returns the kind "rendered".
@@ -117,7 +120,7 @@ func (n Rendered) Compute(r graph.Reader) (v RenderedValue, err error) {
 		return v, err
 	}
 	v.PolicyError = settings.Policy == PolicyError
-	v.ReadOnly = m.IR.ReadOnly
+	v.ReadOnly, v.Missing = m.IR.ReadOnly, m.Missing
 	for _, w := range m.IR.Warnings {
 		if w.Severity == ir.SeverityError {
 			v.Findings++

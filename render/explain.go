@@ -37,7 +37,7 @@ func Explain(m *ir.Map, o ExplainOptions) []byte {
 	}
 	var in, out []*ir.TraceRecord
 	for _, r := range inMapOrder(m) {
-		if r.Status == ir.Included {
+		if r.Status == ir.Included || r.Status == ir.Expanded {
 			in = append(in, r)
 		} else {
 			out = append(out, r)
@@ -352,7 +352,7 @@ func (p *printer) record(r *ir.TraceRecord) {
 	}
 	code := yellow
 	switch r.Status {
-	case ir.Included:
+	case ir.Included, ir.Expanded:
 		code = green
 	case ir.Failed, ir.Unresolved:
 		code = red

@@ -2,7 +2,6 @@ package render
 
 import (
 	"path"
-	"strings"
 
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
@@ -36,14 +35,14 @@ func title(e *ir.Entry, first bool, project string) string {
 
 func label(e *ir.Entry, project string) string {
 	if e.Layer == 4 {
-		return e.Source
+		return withSection(e.Source, e)
 	}
 	if e.Origin != nil && e.Origin.Module != "" {
 		return moduleLabel(e)
 	}
 	dir, ok := place(e.Source)
-	if e.Layer == 3 || !ok {
-		return e.Source
+	if e.Layer == 3 || !ok || e.Section != "" {
+		return withSection(e.Source, e)
 	}
 	if e.Layer == 1 && e.Name != "" {
 		return e.Name
@@ -59,18 +58,22 @@ func label(e *ir.Entry, project string) string {
 	return dir
 }
 
-// moduleLabel returns "<module>/<file>"; a manifest or a context file stands for
-// its directory.
+// moduleLabel returns "<module>/<file>"; a context file or an anchor stands for its
+// directory.
 func moduleLabel(e *ir.Entry) string {
-	const store = ".mwp/modules/"
-	rest := e.Source
-	if i := strings.Index(rest, store); i >= 0 {
-		_, rest, _ = strings.Cut(rest[i+len(store):], "/")
-	}
+	rest := e.Origin.Path
 	if dir, ok := place(rest); ok {
 		rest = dir
 	}
-	return path.Join(e.Origin.Module, rest)
+	return withSection(path.Join(e.Origin.Module, rest), e)
+}
+
+// withSection adds the heading of the part that an entry carries.
+func withSection(label string, e *ir.Entry) string {
+	if e.Section == "" {
+		return label
+	}
+	return label + "#" + e.Section
 }
 
 // place returns the directory that source speaks for, when source is an anchor,

@@ -238,7 +238,7 @@ const namedUnresolved = 10
 func (w *writer) unresolved() {
 	var missing []*ir.TraceRecord
 	for i := range w.m.Trace {
-		if r := &w.m.Trace[i]; r.Status == ir.Unresolved {
+		if r := &w.m.Trace[i]; r.Status == ir.Unresolved || r.Status == ir.Failed {
 			missing = append(missing, r)
 		}
 	}

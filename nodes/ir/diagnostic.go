@@ -28,10 +28,11 @@ const (
 	FrontmatterUnterminated Code = "frontmatter_unterminated"
 	EncodingInvalid         Code = "encoding_invalid"
 	ContextNotRegular       Code = "context_not_regular"
-	ImportEscapes           Code = "import_escapes"
-	ImportEscapesRoot       Code = "import_escapes_root"
-	ImportAbsolute          Code = "import_absolute"
 	ImportKindInvalid       Code = "import_kind_invalid"
+	ImportCycle             Code = "import_cycle"
+	LockInvalid             Code = "lock_invalid"
+	TagMoved                Code = "tag_moved"
+	ModuleModified          Code = "module_modified"
 	LimitExceeded           Code = "limit_exceeded"
 	TwoContextFiles         Code = "two_context_files"
 	LinkLoop                Code = "link_loop"
@@ -51,6 +52,24 @@ const (
 	TokenizerDisagrees    Code = "tokenizer_disagrees"
 	LargeContext          Code = "large_context"
 	UnsupportedYet        Code = "unsupported_yet"
+)
+
+// Codes of imports that are left out of a map, which then names them (D-32), and
+// of what is odd about those that are in it.
+const (
+	UnresolvedImport      Code = "unresolved_import"
+	ImportEscapes         Code = "import_escapes"
+	ImportEscapesRoot     Code = "import_escapes_root"
+	ImportAbsolute        Code = "import_absolute"
+	SectionUnknown        Code = "section_unknown"
+	FloatingRef           Code = "floating_ref"
+	ModuleVersionConflict Code = "module_version_conflict"
+	HiddenText            Code = "hidden_text"
+	ImplicitMember        Code = "implicit_member"
+	ScopeIgnored          Code = "scope_ignored"
+	NonMarkdownImport     Code = "non_markdown_import"
+	ImportUnclean         Code = "import_unclean"
+	ImportSecret          Code = "import_secret"
 )
 
 // Diagnostic is one finding about the inputs: an error that refuses the map, or

@@ -42,7 +42,9 @@ type Map struct {
 	Intents         []Listed         `json:"intents"`
 	Pipelines       []Listed         `json:"pipelines"`
 	Notes           []Listed         `json:"notes"`
-	Budgets         Budgets          `json:"budgets"`
+	// Modules lists what the map imports modules from, in the order of the map.
+	Modules []Module `json:"modules"`
+	Budgets Budgets  `json:"budgets"`
 	// TokenCounter names the counter behind every token number (D-39).
 	TokenCounter  string         `json:"token_counter"`
 	Totals        Totals         `json:"totals"`
@@ -105,6 +107,9 @@ type Entry struct {
 	// Scope is "recursive" or "local" (R-061).
 	Scope        string   `json:"scope"`
 	ImportsChain []string `json:"imports_chain"`
+	// Section is the heading of the part that was imported, "" for a whole file
+	// (D-116).
+	Section string `json:"section"`
 	// BodyMarkdown is the author's text, verbatim but for line ends (D-27).
 	BodyMarkdown string `json:"body_markdown"`
 	// GuardStatus is passed, failed, stale or unverified; nil without guards.
@@ -115,13 +120,29 @@ type Entry struct {
 	Guards []Guard `json:"guards"`
 }
 
-// Origin says which module foreign text came from (D-59).
+// Origin says which module foreign text came from (D-59). URL, Ref and SHA are ""
+// for a module that lies in the project's own tree.
 type Origin struct {
 	Module  string `json:"module"`
 	Version string `json:"version"`
 	URL     string `json:"url"`
 	Ref     string `json:"ref"`
 	SHA     string `json:"sha"`
+	// Path is the file as the module names it.
+	Path string `json:"path"`
+}
+
+// Module is one module that the map draws on (D-25). URL carries no user name and
+// no password; URL, Ref and SHA are "" for a module in the project's own tree.
+type Module struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Description string `json:"description"`
+	// Source is the file that makes it a module.
+	Source string `json:"source"`
+	URL    string `json:"url"`
+	Ref    string `json:"ref"`
+	SHA    string `json:"sha"`
 }
 
 // Guard is one check attached to an entry, as the map shows it.
@@ -210,11 +231,13 @@ const (
 	ExcludedByScope  = "excluded_by_scope"
 	DroppedByBudget  = "dropped_by_budget"
 	Unresolved       = "unresolved"
-	Empty            = "empty"
-	Shadowed         = "shadowed"
-	Boundary         = "boundary"
-	ExcludedByKind   = "excluded_by_kind"
-	Failed           = "error"
+	// Expanded is a module's manifest: what it lists follows, it adds no text.
+	Expanded       = "expanded"
+	Empty          = "empty"
+	Shadowed       = "shadowed"
+	Boundary       = "boundary"
+	ExcludedByKind = "excluded_by_kind"
+	Failed         = "error"
 )
 
 // TraceRecord is the account of one candidate (D-56, D-110).

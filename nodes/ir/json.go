@@ -66,6 +66,17 @@ func AppendJSON(dst []byte, m *Map, form Form) []byte {
 	list(w.field("intents"), m.Intents, (*jsonWriter).listed)
 	list(w.field("pipelines"), m.Pipelines, (*jsonWriter).listed)
 	list(w.field("notes"), m.Notes, (*jsonWriter).listed)
+	list(w.field("modules"), m.Modules, func(w *jsonWriter, m *Module) {
+		w.open('{')
+		w.field("name").str(m.Name)
+		w.field("version").str(m.Version)
+		w.field("description").str(m.Description)
+		w.field("source").str(m.Source)
+		w.field("url").str(m.URL)
+		w.field("ref").str(m.Ref)
+		w.field("sha").str(m.SHA)
+		w.close('}')
+	})
 	w.field("budgets").open('{')
 	for i := range LayerCount {
 		w.field("l" + strconv.Itoa(i)).optionalInt(*m.Budgets.At(i))
@@ -226,6 +237,7 @@ func (w *jsonWriter) entry(e *Entry) {
 	w.field("tokens").int(int64(e.Tokens))
 	w.field("scope").str(e.Scope)
 	w.field("imports_chain").strings(e.ImportsChain)
+	w.field("section").str(e.Section)
 	w.field("body_markdown").str(e.BodyMarkdown)
 	if w.field("guard_status"); e.GuardStatus == nil {
 		w.raw("null")
@@ -242,6 +254,7 @@ func (w *jsonWriter) entry(e *Entry) {
 		w.field("url").str(e.Origin.URL)
 		w.field("ref").str(e.Origin.Ref)
 		w.field("sha").str(e.Origin.SHA)
+		w.field("path").str(e.Origin.Path)
 		w.close('}')
 	}
 	list(w.field("guards"), e.Guards, func(w *jsonWriter, g *Guard) {
