@@ -185,7 +185,7 @@ func (w *Workspace) CacheEntry(ctx context.Context, target string) ([]byte, erro
 	if s.area == nil {
 		return nil, absent()
 	}
-	n := q.node(s.candidate, fromOf(p, s.candidate))
+	n := q.rendered(s.candidate, fromOf(p, s.candidate))
 	b, err := s.area.Slots().Read(slotKey(n))
 	if err != nil {
 		return nil, absent()

@@ -21,7 +21,7 @@ func (w *Workspace) Why(ctx context.Context, q Request, file string) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	n := q.node(s.candidate, fromOf(p, s.candidate))
+	n := q.rendered(s.candidate, fromOf(p, s.candidate))
 	x, err := s.ev.Eval(ctx, n.Map)
 	if err != nil {
 		return nil, worldError(err)

@@ -1,6 +1,8 @@
 package mwp
 
 import (
+	"slices"
+
 	"github.com/model-workspace-protocol/mwp/eval"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -21,6 +23,8 @@ type (
 	OptionalInt = nodes.OptionalInt
 	// Event reports one evaluated node or leaf.
 	Event = eval.Event
+	// ReportFormat is how lint writes its report.
+	ReportFormat = nodes.ReportFormat
 )
 
 // The formats of a Request.
@@ -50,3 +54,44 @@ func CounterNames() []string { return tokens.Names() }
 // Suggest returns the known name that is nearest to a mistyped one, "" when none
 // is near.
 func Suggest(name string, known []string) string { return nodes.Suggest(name, known) }
+
+// The formats of a lint report.
+const (
+	ReportText   = nodes.ReportText
+	ReportJSON   = nodes.ReportJSON
+	ReportSARIF  = nodes.ReportSARIF
+	ReportGitHub = nodes.ReportGitHub
+)
+
+var reportNames = [...]string{ReportText: "text", ReportJSON: "json", ReportSARIF: "sarif", ReportGitHub: "github"}
+
+// ReportNames lists how the formats of a lint report are spelled, the default first.
+func ReportNames() []string { return slices.Clone(reportNames[:]) }
+
+// ReportByName returns the format of a lint report with the given name.
+func ReportByName(name string) (ReportFormat, bool) {
+	i := slices.Index(reportNames[:], name)
+	return ReportFormat(max(i, 0)), i >= 0
+}
+
+// Profiles lists the harnesses whose caps lint knows (D-111).
+func Profiles() []string { return nodes.Profiles() }
+
+// GraphFormat is how a provenance graph is drawn.
+type GraphFormat uint8
+
+// The formats of a drawing.
+const (
+	NoGraph GraphFormat = iota
+	Mermaid
+	DOT
+)
+
+// GraphNames lists how the formats of a drawing are spelled.
+func GraphNames() []string { return []string{"mermaid", "dot"} }
+
+// GraphByName returns the format of a drawing with the given name.
+func GraphByName(name string) (GraphFormat, bool) {
+	i := slices.Index(GraphNames(), name)
+	return GraphFormat(i + 1), i >= 0
+}

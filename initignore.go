@@ -19,6 +19,11 @@ var ignoredFiles = []string{
 	"trust.lock", "vars.local.toml", "*.tmp", "*.lock.tmp",
 }
 
+// stateIgnore is the text of a new state directory's .gitignore.
+func stateIgnore() string {
+	return ignoreBegin + "\n" + strings.Join(ignoredFiles, "\n") + "\n" + ignoreEnd + "\n"
+}
+
 // ignore writes .mwp/.gitignore, or adds what its marked block lacks (D-09).
 func (w *writer) ignore() error {
 	name := filepath.Join(".mwp", ".gitignore")
@@ -27,7 +32,7 @@ func (w *writer) ignore() error {
 		return err
 	}
 	if !there {
-		return w.create(name, ignoreBegin+"\n"+strings.Join(ignoredFiles, "\n")+"\n"+ignoreEnd+"\n")
+		return w.create(name, stateIgnore())
 	}
 	old, err := readRegular(w.path(name))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval"
+	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
@@ -25,6 +26,8 @@ type Request struct {
 	Window nodes.OptionalInt
 	// Overrides replace configured budgets and the token counter (D-70).
 	Overrides nodes.Overrides
+	// AllowFloating accepts imports of branches (D-33).
+	AllowFloating bool
 	// Annotate, ASCII, NotLoaded and Color select details of text formats.
 	Annotate, ASCII, NotLoaded, Color bool
 }
@@ -35,10 +38,14 @@ type Result struct {
 	Text []byte
 	// Notices are the findings worth a line on stderr.
 	Notices []ir.Diagnostic
-	// Findings counts error-severity findings in the map; ReadOnly repeats its flag;
+	// Findings counts error-severity findings in the map, or errors in a lint report,
+	// and Warnings the warnings of a lint report; ReadOnly repeats the map's flag;
 	// Strict is set when the configuration asks to fail on either (D-38).
-	Findings         int
-	ReadOnly, Strict bool
+	Findings, Warnings int
+	ReadOnly, Strict   bool
+	// Missing are git imports that are not in the map and that a fetch could provide,
+	// as written.
+	Missing []string
 	// Root is the absolute workspace root; Target is relative to it, "" for an
 	// orientation map.
 	Root, Target string
@@ -67,16 +74,17 @@ func (r *Result) Record() error {
 
 var slotKeys = cas.Derive("mwp slot v1")
 
-// slotKey identifies a rendered map within one workspace: BLAKE3, derived for
-// "mwp slot v1", over the versions of all kinds and the node's parameters, which
-// are the target and every option (architecture section 4). The anchors above
+// slotKey identifies a text within one workspace: BLAKE3, derived for
+// "mwp slot v1", over the versions of all kinds and the node's name and parameters,
+// which are the target and every option (architecture section 4). The anchors above
 // are leaves of the slot, with levels and content, so a changed one is a miss.
-func slotKey(n nodes.Rendered) cas.Key {
+func slotKey(n text) cas.Key {
 	var e cas.Encoder
 	for _, k := range nodes.Kinds() {
 		e.String(k.Name)
 		e.Uint(uint64(k.Version))
 	}
+	e.String(n.Kind().Name)
 	e.Bytes(n.Kind().EncodeParams(n))
 	return slotKeys.Key(e.Encoded())
 }
@@ -97,12 +105,48 @@ func codeSlotMeta(c *cas.Coder, m *slotMeta) {
 	c.Int64(&m.leaves)
 }
 
+// text is a node whose value is what a command prints.
+type text = graph.Node[nodes.RenderedValue]
+
+// question is what a command asks of a workspace.
+type question struct {
+	// target is the path asked about, "" for Options.Dir.
+	target string
+	// node returns the node that answers it from one candidate root, and the target
+	// as seen from there, "" for the whole workspace. from is the nearest anchor's
+	// directory.
+	node func(c candidate, from string) (n text, target string)
+	// noRoot leaves the root out of a JSON map.
+	noRoot bool
+	// edges keeps the provenance graph in the slot, for explain.
+	edges bool
+	// fetch is set when missing modules may be fetched.
+	fetch bool
+	// floating accepts branches.
+	floating bool
+}
+
+// question returns the request as a question.
+func (q *Request) question() question {
+	return question{target: q.Target, node: q.node, noRoot: q.NoRoot, edges: true, fetch: true, floating: q.AllowFloating}
+}
+
 // node returns the node that answers a request from one candidate root.
-func (q *Request) node(c candidate, from string) nodes.Rendered {
+func (q *Request) node(c candidate, from string) (text, string) {
+	n := q.rendered(c, from)
+	if n.Orientation {
+		return n, ""
+	}
+	return n, n.Target
+}
+
+func (q *Request) rendered(c candidate, from string) nodes.Rendered {
 	orientation := q.Target == "" || c.target == "."
 	n := nodes.Rendered{Format: q.Format, Annotate: q.Annotate, ASCII: q.ASCII, NotLoaded: q.NotLoaded, Color: q.Color}
 	n.Overrides = q.Overrides
-	n.Layers = nodes.Layers{Target: c.target, Explicit: c.explicit, Orientation: orientation, Window: q.Window}
+	n.Layers = nodes.Layers{
+		Target: c.target, Explicit: c.explicit, Orientation: orientation, Window: q.Window, AllowFloating: q.AllowFloating,
+	}
 	n.From = c.target
 	if orientation {
 		n.Target, n.From = ".", from
@@ -113,19 +157,25 @@ func (q *Request) node(c candidate, from string) nodes.Rendered {
 // Map answers a request. The error is a *Refusal, *EnvironmentError or
 // *UsageError, or the context's.
 func (w *Workspace) Map(ctx context.Context, q Request) (*Result, error) {
-	target := w.orDir(q.Target)
+	return w.answer(ctx, q.question())
+}
+
+// answer serves a question from its slot, or computes it.
+func (w *Workspace) answer(ctx context.Context, q question) (*Result, error) {
+	target := w.orDir(q.target)
 	p, err := w.find(target)
 	if err != nil {
 		return nil, err
 	}
 	if !w.o.Fresh && !w.o.VerifyCache {
-		if r := w.serve(p, &q); r != nil {
+		// A map without a module that could be fetched now is not the best answer.
+		if r := w.serve(p, &q); r != nil && !(w.mayFetch(&q) && len(r.Missing) > 0) {
 			return r, r.refusal()
 		}
 	}
-	if fixed := onDisk(p); q.Target != "" && fixed != "" && fixed != p.abs {
-		q.Target = fixed
-		return w.Map(ctx, q)
+	if fixed := onDisk(p); q.target != "" && fixed != "" && fixed != p.abs {
+		q.target = fixed
+		return w.answer(ctx, q)
 	}
 	const tries = 3
 	for i := 1; ; i++ {
@@ -158,13 +208,13 @@ func fromOf(p *place, c candidate) string {
 }
 
 // serve looks for a slot whose every leaf is as it was, nearest anchor first.
-func (w *Workspace) serve(p *place, q *Request) *Result {
+func (w *Workspace) serve(p *place, q *question) *Result {
 	for _, c := range p.candidates {
 		area := w.area(c)
 		if area == nil {
 			continue
 		}
-		n := q.node(c, fromOf(p, c))
+		n, target := q.node(c, fromOf(p, c))
 		key := slotKey(n)
 		b, err := area.Slots().Read(key)
 		if err != nil {
@@ -185,7 +235,7 @@ func (w *Workspace) serve(p *place, q *Request) *Result {
 		}
 		v := &meta.rendered
 		v.Text = slot.Result
-		r := newResult(v, q, n, c.dir)
+		r := newResult(v, q, target, c.dir)
 		r.Served, r.World = true, &world.Count
 		if changed {
 			r.record = func() error { return area.Slots().Write(key, eval.EncodeSlot(slot)) }
@@ -205,34 +255,52 @@ func (r *Result) refusal() error {
 	return err
 }
 
-func (w *Workspace) compute(ctx context.Context, p *place, q *Request) (*Result, error) {
-	s, a, err := w.locate(ctx, p)
-	if err != nil {
-		return nil, err
+func (w *Workspace) compute(ctx context.Context, p *place, q *question) (*Result, error) {
+	tried := map[string]bool{}
+	var said []ir.Diagnostic
+	for {
+		s, a, err := w.locate(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		n, target := q.node(s.candidate, fromOf(p, s.candidate))
+		x, err := s.ev.Eval(ctx, n)
+		if err != nil {
+			return nil, worldError(err)
+		}
+		v := x.(nodes.RenderedValue)
+		if w.mayFetch(q) {
+			more, notices, err := w.fetchMissing(ctx, s, q, v.Missing, tried)
+			if err != nil {
+				return nil, err
+			}
+			if said = append(said, notices...); more {
+				// What is there now is another world; the modules may need more modules.
+				continue
+			}
+		}
+		r := newResult(&v, q, target, s.dir)
+		r.Stats, r.World = s.ev.Stats(), &s.world.Count
+		r.Notices = append(said, r.Notices...)
+		s.maxCache = s.cacheLimit(ctx, a)
+		r.record = func() error { return w.record(s, n, q, target, &v) }
+		return r, r.refusal()
 	}
-	n := q.node(s.candidate, fromOf(p, s.candidate))
-	x, err := s.ev.Eval(ctx, n)
-	if err != nil {
-		return nil, worldError(err)
-	}
-	v := x.(nodes.RenderedValue)
-	r := newResult(&v, q, n, s.dir)
-	r.Stats, r.World = s.ev.Stats(), &s.world.Count
-	s.maxCache = s.cacheLimit(ctx, a)
-	r.record = func() error { return w.record(s, n, &v) }
-	return r, r.refusal()
 }
 
 // record writes the slot and the store, and lets the cache be trimmed when that
 // is due.
-func (w *Workspace) record(s *session, n nodes.Rendered, v *nodes.RenderedValue) error {
+func (w *Workspace) record(s *session, n text, q *question, target string, v *nodes.RenderedValue) error {
 	if s.area == nil {
 		return nil
 	}
 	stats := s.ev.Stats()
-	meta := slotMeta{*v, n.Target, stats.Hits, stats.Computed, stats.Leaves}
+	meta := slotMeta{*v, target, stats.Hits, stats.Computed, stats.Leaves}
 	slot, ok := s.ev.NewSlot(n, v.Text, cas.EncodeValue(&meta, codeSlotMeta), w.o.Now())
 	if ok {
+		if !q.edges {
+			slot.Edges = nil
+		}
 		if err := s.area.Slots().Write(slotKey(n), eval.EncodeSlot(slot)); err != nil {
 			return err
 		}
@@ -256,19 +324,16 @@ func (e *trimError) Error() string        { return ErrNotTrimmed.Error() + ": " 
 func (e *trimError) Unwrap() error        { return e.err }
 func (e *trimError) Is(target error) bool { return target == ErrNotTrimmed }
 
-func newResult(v *nodes.RenderedValue, q *Request, n nodes.Rendered, root string) *Result {
+func newResult(v *nodes.RenderedValue, q *question, target, root string) *Result {
 	r := &Result{
-		Text: v.Text, Notices: v.Notices, Findings: v.Findings, ReadOnly: v.ReadOnly, Strict: v.PolicyError,
-		Root: root,
-	}
-	if !n.Orientation {
-		r.Target = n.Target
+		Text: v.Text, Notices: v.Notices, Findings: v.Findings, Warnings: v.Warnings, ReadOnly: v.ReadOnly, Strict: v.PolicyError,
+		Root: root, Target: target, Missing: v.Missing,
 	}
 	if v.Refused {
 		r.Text = nil
 		return r
 	}
-	if v.RootAt > 0 && !q.NoRoot {
+	if v.RootAt > 0 && !q.noRoot {
 		text := make([]byte, 0, len(v.Text)+len(root)+32)
 		text = append(text, v.Text[:v.RootAt]...)
 		text = append(text, `  "root": `...)

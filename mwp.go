@@ -35,6 +35,16 @@ type Options struct {
 	// Fresh computes everything and still records it. VerifyCache computes every hit
 	// again and compares.
 	Fresh, VerifyCache bool
+	// Offline keeps every question from the network. Without it Map fetches git
+	// modules that are pinned and not there (D-35), and only through the program
+	// mwp-git, which Fetcher names; "" looks beside the running program, then on PATH.
+	Offline bool
+	Fetcher string
+	// AllowInsecure lets modules be fetched by http.
+	AllowInsecure bool
+	// Progress, when set, is told in lines for a person what a fetch does, from any
+	// goroutine.
+	Progress func(line string)
 	// Now is the clock; nil means the system's.
 	Now func() time.Time
 	// Observe, when set, is told of every node and leaf that is evaluated, from any

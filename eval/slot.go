@@ -52,6 +52,9 @@ func (l *SlotLeaf) statPath() string {
 			d.Bytes()
 		}
 		return d.String()
+	case graph.ScanKind.Name:
+		d.Bytes()
+		return d.String()
 	}
 	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -129,6 +128,10 @@ func (w *World) read(t graph.Task) (*reading, error) {
 		r, err = w.readLink(l)
 	case graph.Above:
 		r, err = w.readAbove(l)
+	case graph.Scan:
+		r, err = w.readScan(l)
+	case graph.Repository:
+		r, err = w.readRepository()
 	default:
 		panic(fmt.Sprintf("eval.World.read: %T is not a leaf", t))
 	}
@@ -218,58 +221,6 @@ func (w *World) readProbe(l graph.Probe) (*reading, error) {
 	}
 	// A directory that a build writes to all the time never holds still. Each name
 	// was looked at truly, so the answer stands, untrusted.
-	return last, nil
-}
-
-func (w *World) readList(l graph.List) (*reading, error) {
-	dir := w.abs(l.Dir)
-	var last *reading
-	for range attempts {
-		start := w.now()
-		s, err := w.lstat(dir)
-		if err != nil {
-			return nil, &WorldError{"list", l.Dir, err}
-		}
-		state := graph.ListState{Type: s.Type}
-		if s.Type != graph.Directory {
-			return settledByType(s, state), nil
-		}
-		w.Count.DirsRead.Add(1)
-		f, err := os.Open(dir)
-		if absentError(err) {
-			continue
-		}
-		if err != nil {
-			return nil, &WorldError{"list", l.Dir, err}
-		}
-		entries, err := f.ReadDir(-1)
-		f.Close()
-		if err != nil {
-			return nil, &WorldError{"list", l.Dir, err}
-		}
-		for _, e := range entries {
-			keep := e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".")
-			if l.Filter == graph.Directories {
-				keep = e.IsDir()
-			}
-			if keep {
-				state.Names = append(state.Names, e.Name())
-			}
-		}
-		slices.Sort(state.Names)
-		again, err := w.lstat(dir)
-		if err != nil {
-			return nil, &WorldError{"list", l.Dir, err}
-		}
-		last = &reading{value: state, print: s.Fingerprint}
-		if s.Fingerprint == again.Fingerprint {
-			last.trusted = s.settled(start) && w.localDevice(&s, dir)
-			return last, nil
-		}
-	}
-	if last == nil {
-		return nil, &WorldError{"list", l.Dir, errUnsettled}
-	}
 	return last, nil
 }
 

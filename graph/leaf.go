@@ -58,7 +58,9 @@ func (f *FileType) code(c *cas.Coder) {
 const MaxFileBytes = 1 << 20
 
 // Leaves lists the leaf kinds, for the evaluator's table.
-func Leaves() []*Kind { return []*Kind{FileKind, ProbeKind, ListKind, LinkKind, AboveKind} }
+func Leaves() []*Kind {
+	return []*Kind{FileKind, ProbeKind, ListKind, LinkKind, AboveKind, ScanKind, RepositoryKind}
+}
 
 // defineLeaf returns a leaf kind. Leaves have order 0 and are never computed.
 func defineLeaf[V any, N Node[V]](name string, params func(*cas.Coder, *N), value func(*cas.Coder, *V)) *Kind {

@@ -29,12 +29,14 @@ type Candidate struct {
 	Origin *ir.Origin
 
 	// Placed is set when a layer was assigned.
-	Placed     bool
-	Layer      int
-	Priority   int
-	Scope      string
-	MaxTokens  OptionalInt
-	Owners     []string
+	Placed    bool
+	Layer     int
+	Priority  int
+	Scope     string
+	MaxTokens OptionalInt
+	Owners    []string
+	// Guards counts the file's guards.
+	Guards     int
 	Status     string
 	Reason     string
 	Rule       string
@@ -49,7 +51,7 @@ func codeCandidate(c *cas.Coder, k *Candidate) {
 	k.Syntax.code(c)
 	c.Bool(&k.Anchor)
 	c.Bool(&k.Placed)
-	for _, n := range []*int{&k.Layer, &k.Priority, &k.Depth, &k.ImportDepth} {
+	for _, n := range []*int{&k.Layer, &k.Priority, &k.Depth, &k.ImportDepth, &k.Guards} {
 		c.Int(n)
 	}
 	k.MaxTokens.code(c)
@@ -76,6 +78,7 @@ func (c *located) candidate(base int, project string) Candidate {
 	k := Candidate{
 		ID: c.dir, Source: c.Path, Real: c.Real, Syntax: c.Syntax, Dir: c.dir, Depth: c.depth,
 		Scope: c.Header.Scope, Priority: defaultPriority, Owners: c.Header.Owners,
+		Guards: len(c.Header.Guards),
 		Reason: "context file on the path to the target", Rule: "cascade",
 	}
 	if c.dir == "." {

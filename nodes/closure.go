@@ -42,6 +42,7 @@ type Reference struct {
 	Layer, Priority, MaxTokens OptionalInt
 	LayerLine                  int
 	Owners                     []string
+	Guards                     int
 	Empty                      bool
 	Name, Body                 string
 }
@@ -101,6 +102,7 @@ func codeReference(c *cas.Coder, r *Reference) {
 	r.MaxTokens.code(c)
 	c.Int(&r.LayerLine)
 	c.Strings(&r.Owners)
+	c.Int(&r.Guards)
 	c.Bool(&r.Empty)
 	c.String(&r.Name)
 	c.String(&r.Body)
@@ -278,7 +280,7 @@ func pipelinesOf(h *Header) int {
 func (w *tracing) repeat(ref *Reference) {
 	first := &w.v.References[ref.Same]
 	ref.Layer, ref.Priority, ref.MaxTokens, ref.LayerLine = first.Layer, first.Priority, first.MaxTokens, first.LayerLine
-	ref.Owners, ref.Empty, ref.Name, ref.Body, ref.Module = first.Owners, first.Empty, first.Name, first.Body, first.Module
+	ref.Owners, ref.Guards, ref.Empty, ref.Name, ref.Body, ref.Module = first.Owners, first.Guards, first.Empty, first.Name, first.Body, first.Module
 }
 
 // header takes over what a document says about itself.
@@ -300,7 +302,7 @@ func (w *tracing) header(ref *Reference, v ContextValue) {
 	if h.MaxTokens != nil {
 		ref.MaxTokens = OptionalInt{Set: true, Value: *h.MaxTokens}
 	}
-	ref.Owners, ref.Empty = h.Owners, v.Empty
+	ref.Owners, ref.Guards, ref.Empty = h.Owners, len(h.Guards), v.Empty
 	if h.ScopeLine > 0 {
 		w.v.Notes = append(w.v.Notes, ir.Diagnostic{
 			Code: ir.ScopeIgnored, Severity: ir.SeverityNote, Source: ref.Path, Line: h.ScopeLine,

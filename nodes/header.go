@@ -57,6 +57,8 @@ type Header struct {
 	// Module is what a module manifest says beyond that, nil in any other file.
 	Module *ModuleHeader
 
+	// SchemaLine is where a YAML context file says which schema it follows (N-02).
+	SchemaLine                                                    int
 	LayerLine, ScopeLine, MaxTokensLine, WindowLine, PriorityLine int
 }
 
@@ -138,7 +140,7 @@ func codeHeader(c *cas.Coder, h *Header) {
 		c.String(&m.Description)
 		cas.Slice(c, &m.Pipelines, codeImportRef)
 	})
-	for _, line := range []*int{&h.LayerLine, &h.ScopeLine, &h.MaxTokensLine, &h.WindowLine, &h.PriorityLine} {
+	for _, line := range []*int{&h.LayerLine, &h.ScopeLine, &h.MaxTokensLine, &h.WindowLine, &h.PriorityLine, &h.SchemaLine} {
 		c.Int(line)
 	}
 }

@@ -322,6 +322,7 @@ func (r *headerReader) field(key string, k, v *yaml.Node) {
 func (r *headerReader) yamlField(key string, v *yaml.Node) bool {
 	switch key {
 	case "schema":
+		r.header.SchemaLine = v.Line + r.lineOffset
 		r.number(key, v, 1, 1, "1, the version this mwp reads")
 	case "description":
 		if s, ok := r.text(key, key+": ", v); ok {

@@ -96,7 +96,7 @@ func (c *located) reference(i int, from *Candidate) Candidate {
 	k := Candidate{
 		Source: ref.Path, Real: ref.Real, Syntax: ref.Syntax, Section: ref.Section, Name: ref.Name, Text: ref.Body,
 		Anchor: ref.Syntax == AnchorText, Dir: c.dir, Depth: c.depth, ImportDepth: ref.Depth,
-		Chain: c.closure.chain(c.Path, i), Scope: ScopeRecursive, MaxTokens: ref.MaxTokens, Owners: ref.Owners,
+		Chain: c.closure.chain(c.Path, i), Scope: ScopeRecursive, MaxTokens: ref.MaxTokens, Owners: ref.Owners, Guards: ref.Guards,
 		Declared: fmt.Sprintf("%s:%d", ref.Declared, ref.Import.Line), Rule: "import-" + ref.Via,
 	}
 	if ref.Real == "" {

@@ -47,6 +47,8 @@ type LayersValue struct {
 	Findings []ir.Diagnostic
 	// Missing are git references that a fetch could provide, as written.
 	Missing []string
+	// Window is the effective window in levels, 0 for none.
+	Window int
 	// Modules and Pipelines are what the imports in the map bring beside text.
 	Modules   []ir.Module
 	Pipelines []ir.Listed
@@ -60,6 +62,7 @@ var layersKind = graph.Define(graph.Definition[LayersValue, Layers]{
 		cas.Slice(c, &v.Problems, codeDiagnostic)
 		cas.Slice(c, &v.Findings, codeDiagnostic)
 		c.Strings(&v.Missing)
+		c.Int(&v.Window)
 		cas.Slice(c, &v.Modules, codeModule)
 		cas.Slice(c, &v.Pipelines, codeListed)
 	},
@@ -179,6 +182,7 @@ func (n Layers) candidates(r graph.Reader, in *layering, v *LayersValue) error {
 	last := in.cascade.Levels[len(in.cascade.Levels)-1]
 	base := in.base()
 	w := window{size: n.window(in.settings, in.contexts, last.Dir), target: depth(last.Dir)}
+	v.Window = w.size
 	var ks []Candidate
 	for i := range in.contexts {
 		c := &in.contexts[i]

@@ -64,6 +64,8 @@ type RenderedValue struct {
 	// Findings counts error-severity warnings, ReadOnly repeats the map's flag: both
 	// decide the exit status under --strict.
 	Findings int
+	// Warnings counts a lint report's warnings.
+	Warnings int
 	ReadOnly bool
 	// PolicyError is set when [budgets] policy asks for --strict.
 	PolicyError bool
@@ -84,10 +86,7 @@ var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
 		c.Bool(&n.NotLoaded)
 		c.Bool(&n.Color)
 	},
-	Value: func(c *cas.Coder, v *RenderedValue) {
-		c.Bytes(&v.Text)
-		CodeRenderedMeta(c, v)
-	},
+	Value: codeText,
 })
 
 // CodeRenderedMeta codes everything of a RenderedValue but its text, for slots,
@@ -97,6 +96,7 @@ func CodeRenderedMeta(c *cas.Coder, v *RenderedValue) {
 	c.Bool(&v.Refused)
 	cas.Slice(c, &v.Notices, codeDiagnostic)
 	c.Int(&v.Findings)
+	c.Int(&v.Warnings)
 	c.Bool(&v.ReadOnly)
 	c.Bool(&v.PolicyError)
 	c.Strings(&v.Missing)

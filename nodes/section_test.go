@@ -107,13 +107,13 @@ func TestSection(t *testing.T) {
 		{"empty heading", "#\nx\n", "", "#\nx\n", true},
 		{"hash in the text", "# C# rules\n", "C# rules", "# C# rules\n", true},
 	} {
-		b := []byte(tt.body)
+		b := append(make([]byte, 0, len(tt.body)+8), tt.body...)
 		got, ok := Section(b, tt.heading)
 		if string(got) != tt.want || ok != tt.ok {
 			t.Errorf("%s: Section(%q) = %q, %v, want %q, %v", tt.name, tt.heading, got, ok, tt.want, tt.ok)
 		}
-		if _ = append(got, 'X'); string(b) != tt.body {
-			t.Errorf("%s: appending to a section changes the body", tt.name)
+		if _ = append(got, 'X'); string(b) != tt.body || b[:len(b)+1][len(b)] != 0 {
+			t.Errorf("%s: Section, or appending to it, writes to the body's memory", tt.name)
 		}
 	}
 }
@@ -172,6 +172,10 @@ func TestMarkdownLines(t *testing.T) {
 		{">     a\n>\tb\n", "TT"},
 		{" -    a\n\n      ```\n     b\n", "T\x00Ft"},
 		{"-\t\t# a\n", "T"},
+		{"- a\n\n \t # b\n", "T\x00H"},
+		{"-     # a\n", "T"},
+		{"-    # a\n", "H"},
+		{"- a\n2. ```\n   # b\n", "TFF"},
 		{"<!-- a\n\nb --> c\nd\n", "xxxt"},
 		{"> <!-- a\nb\n", "Xt"},
 		{"a\n<span>\n# b\n", "tth"},

@@ -24,6 +24,8 @@ var (
 	errNegative = errors.New("the answer is no")
 	// errStrict is a map with errors under --strict.
 	errStrict = errors.New("findings under --strict")
+	// errEnvironment is trouble around a command that was reported item by item.
+	errEnvironment = errors.New("not everything could be done here")
 	// errPipe means that nobody reads the output any more.
 	errPipe = errors.New("broken pipe")
 )
@@ -60,7 +62,7 @@ func (a *app) findings(err error) []ir.Diagnostic {
 		ended       *interrupted
 	)
 	switch {
-	case errors.Is(err, errNegative), errors.Is(err, errStrict), errors.Is(err, errPipe), errors.As(err, &ended):
+	case errors.Is(err, errNegative), errors.Is(err, errStrict), errors.Is(err, errEnvironment), errors.Is(err, errPipe), errors.As(err, &ended):
 		return nil
 	case errors.As(err, &refusal):
 		return refusal.Diagnostics

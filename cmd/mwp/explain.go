@@ -21,12 +21,27 @@ func (a *app) runExplain() error {
 	} else {
 		q.Color = a.colors(a.stdout)
 	}
+	if a.graph != mwp.NoGraph {
+		return a.explainGraph(ws, q)
+	}
 	var r *mwp.Result
 	if a.why != "" {
 		r, err = ws.Why(a.ctx, q, a.why)
 	} else {
 		r, err = ws.Map(a.ctx, q)
 	}
+	if err != nil {
+		return a.cause(err)
+	}
+	return a.deliver(r.Text, r)
+}
+
+// explainGraph prints a drawing in place of the account.
+func (a *app) explainGraph(ws *mwp.Workspace, q mwp.Request) error {
+	if a.json || a.why != "" || a.notLoaded {
+		return misspelt("give --graph alone", "--graph is a form of its own beside --json, --why and --not-loaded")
+	}
+	r, err := ws.Graph(a.ctx, q, a.graph, a.all)
 	if err != nil {
 		return a.cause(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,6 +41,9 @@ type app struct {
 
 	*invocation
 	options
+
+	// scanned counts the directories that a walk of the tree has looked at.
+	scanned atomic.Int64
 
 	mu     sync.Mutex
 	events []mwp.Event // guarded by mu
@@ -84,6 +88,14 @@ func (a *app) run(args []string) error {
 		return a.runMap()
 	case "explain":
 		return a.runExplain()
+	case "lint":
+		return a.runLint()
+	case "targets":
+		return a.runTargets()
+	case "import":
+		return a.runImport()
+	case "publish":
+		return a.runPublish()
 	case "config":
 		return a.runConfig()
 	case "cache":
@@ -131,7 +143,10 @@ func (a *app) workspace() (*mwp.Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := mwp.Options{Dir: dir, Root: a.root, Fresh: a.fresh, VerifyCache: a.verifyCache}
+	o := mwp.Options{
+		Dir: dir, Root: a.root, Fresh: a.fresh, VerifyCache: a.verifyCache,
+		Offline: a.offline, AllowInsecure: a.insecure, Progress: a.progress,
+	}
 	if o.CacheDir = a.cacheDir; o.CacheDir != "" && !filepath.IsAbs(o.CacheDir) {
 		o.CacheDir = filepath.Join(dir, o.CacheDir)
 	}
@@ -139,6 +154,9 @@ func (a *app) workspace() (*mwp.Workspace, error) {
 	keep := a.verbose > 1 || a.debugs("hash")
 	o.Observe = func(e mwp.Event) {
 		a.listen()
+		if e.Task.Kind().Name == "scan" {
+			a.scanned.Add(1)
+		}
 		if keep {
 			a.mu.Lock()
 			a.events = append(a.events, e)

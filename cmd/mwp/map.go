@@ -16,7 +16,7 @@ import (
 func (a *app) request(target string) mwp.Request {
 	return mwp.Request{
 		Target: target, Format: a.format, NoRoot: a.noRoot, Window: a.window, Overrides: a.overrides,
-		Annotate: a.annotate, ASCII: a.ascii,
+		Annotate: a.annotate, ASCII: a.ascii, AllowFloating: a.floating,
 	}
 }
 

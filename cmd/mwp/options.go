@@ -22,9 +22,20 @@ type options struct {
 	strict, noRoot, annotate, each bool
 	output, session                string
 
-	why            string
-	notLoaded      bool
-	member, dryRun bool
+	why                      string
+	notLoaded                bool
+	member, dryRun, withBase bool
+
+	offline, floating, insecure  bool
+	graph                        mwp.GraphFormat
+	all                          bool
+	reportFormat                 mwp.ReportFormat
+	maxWarnings                  mwp.OptionalInt
+	diff, profile, cursor        string
+	fetch, fromStdin, fromStdin0 bool
+	limit                        int
+	check, frozen, update        bool
+	remote                       string
 }
 
 // setter returns what takes a flag's value and answers with what is wrong with it,
@@ -110,8 +121,98 @@ func (o *options) setter(spec *flagSpec) func(string) string {
 		return toggle(&o.member)
 	case &flagDryRun:
 		return toggle(&o.dryRun)
+	case &flagWithBase:
+		return toggle(&o.withBase)
+	}
+	return o.moduleSetter(spec)
+}
+
+// moduleSetter is setter for the flags of modules and of the whole workspace.
+func (o *options) moduleSetter(spec *flagSpec) func(string) string {
+	switch spec {
+	case &flagOffline:
+		return toggle(&o.offline)
+	case &flagFloating:
+		return toggle(&o.floating)
+	case &flagInsecure:
+		return toggle(&o.insecure)
+	case &flagAll:
+		return toggle(&o.all)
+	case &flagFetch:
+		return toggle(&o.fetch)
+	case &flagStdin:
+		return toggle(&o.fromStdin)
+	case &flagStdin0:
+		return toggle(&o.fromStdin0)
+	case &flagCheck:
+		return toggle(&o.check)
+	case &flagFrozen:
+		return toggle(&o.frozen)
+	case &flagUpdate:
+		return toggle(&o.update)
+	case &flagGraph:
+		return func(s string) string {
+			var ok bool
+			if o.graph, ok = mwp.GraphByName(s); !ok {
+				return oneOf(s, mwp.GraphNames())
+			}
+			return ""
+		}
+	case &flagLintFormat:
+		return func(s string) string {
+			var ok bool
+			if o.reportFormat, ok = mwp.ReportByName(s); !ok {
+				return oneOf(s, mwp.ReportNames())
+			}
+			return ""
+		}
+	case &flagProfile:
+		return func(s string) string {
+			for _, n := range mwp.Profiles() {
+				if n == s {
+					o.profile = s
+					return ""
+				}
+			}
+			return oneOf(s, mwp.Profiles())
+		}
+	case &flagWarnings:
+		return func(s string) string {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 0 {
+				return quoted(s) + " is no number of warnings: write 0 or more"
+			}
+			o.maxWarnings = mwp.OptionalInt{Set: true, Value: n}
+			return ""
+		}
+	case &flagLimit:
+		return func(s string) string {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 1 {
+				return quoted(s) + " is no number of rows: write 1 or more"
+			}
+			o.limit = n
+			return ""
+		}
+	case &flagDiff:
+		return words(&o.diff)
+	case &flagCursor:
+		return words(&o.cursor)
+	case &flagRemote:
+		return words(&o.remote)
 	}
 	return nil
+}
+
+// words takes any text that is not empty.
+func words(p *string) func(string) string {
+	return func(s string) string {
+		if s == "" {
+			return "the value is empty"
+		}
+		*p = s
+		return ""
+	}
 }
 
 func toggle(p *bool) func(string) string {
@@ -225,6 +326,8 @@ func (a *app) wantsJSON() bool {
 		return false
 	case &cmdMap:
 		return a.format == mwp.JSON
+	case &cmdLint:
+		return a.reportFormat == mwp.ReportJSON || a.reportFormat == mwp.ReportSARIF
 	}
 	return a.json || a.saidJSON
 }

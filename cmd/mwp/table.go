@@ -73,6 +73,27 @@ var (
 	flagNotLoaded  = flagSpec{name: "not-loaded", help: "only what did not make it into the map"}
 	flagMember     = flagSpec{name: "member", help: "add the directory to the members of the workspace"}
 	flagDryRun     = flagSpec{name: "dry-run", help: "say what would be made, make nothing"}
+	flagOffline    = flagSpec{name: "offline", help: "fetch nothing; what is missing is named"}
+	flagFloating   = flagSpec{name: "allow-floating", help: "accept imports that name a branch"}
+	flagInsecure   = flagSpec{name: "allow-insecure", help: "let modules be fetched by http"}
+	flagGraph      = flagSpec{name: "graph", arg: "FORMAT", values: mwp.GraphNames, help: "draw what the map is computed from: mermaid or dot"}
+	flagAll        = flagSpec{name: "all", help: "with --graph: every node, plumbing too"}
+	flagLintFormat = flagSpec{name: "format", arg: "FORMAT", values: mwp.ReportNames, help: "text, json, sarif or github (default text)"}
+	flagLintJSON   = flagSpec{name: "json", means: "format=json", help: "the same as --format json"}
+	flagSARIF      = flagSpec{name: "sarif", means: "format=sarif", help: "the same as --format sarif"}
+	flagWarnings   = flagSpec{name: "max-warnings", arg: "N", help: "exit with 1 when there are more warnings"}
+	flagDiff       = flagSpec{name: "diff", arg: "REVISION", help: "what the work tree adds to each target since then"}
+	flagProfile    = flagSpec{name: "profile", arg: "HARNESS", values: mwp.Profiles, help: "codex, claude, windsurf or none: its caps count too"}
+	flagFetch      = flagSpec{name: "fetch", help: "fetch modules that are missing"}
+	flagStdin      = flagSpec{name: "stdin", help: "read further paths from stdin, one a line"}
+	flagStdin0     = flagSpec{name: "stdin0", help: "read further paths from stdin, separated by NUL bytes"}
+	flagLimit      = flagSpec{name: "limit", arg: "N", help: "at most N rows"}
+	flagCursor     = flagSpec{name: "cursor", arg: "CURSOR", help: "continue after a page, with the cursor that it gave"}
+	flagCheck      = flagSpec{name: "check", help: "hash the fetched modules again and compare with the lock file"}
+	flagFrozen     = flagSpec{name: "frozen", help: "never change the lock file"}
+	flagUpdate     = flagSpec{name: "update", help: "look references up anew; without arguments all of them"}
+	flagRemote     = flagSpec{name: "remote", arg: "NAME", help: "the remote to push to (default origin, or the only one)"}
+	flagWithBase   = flagSpec{name: "with-base", help: "add the module that explains the conventions to an LLM"}
 	cacheChoices   = []string{"status", "clean", "fsck", "show"}
 	shellChoices   = []string{"bash", "zsh", "fish", "powershell"}
 	topicExitCodes = "exit-codes"
@@ -80,7 +101,9 @@ var (
 	topicNodes     = "nodes"
 )
 
-var commands = [...]*command{&cmdMap, &cmdExplain, &cmdInit, &cmdConfig, &cmdCache, &cmdVersion, &cmdHelp, &cmdCompletion}
+var commands = [...]*command{
+	&cmdMap, &cmdExplain, &cmdLint, &cmdTargets, &cmdImport, &cmdPublish, &cmdInit, &cmdConfig, &cmdCache, &cmdVersion, &cmdHelp, &cmdCompletion,
+}
 
 var cmdMap = command{
 	name: "map", alias: "collect", summary: "print the workspace map of a file or directory",
@@ -91,7 +114,7 @@ left out and why. Without a target it is the map of the whole project. A target
 that does not exist yet is fine.`,
 	flags: []*flagSpec{
 		&flagRender, &flagFormat, &flagMapJSON, &flagBudget, &flagWindow, &flagTokens, &flagStrict, &flagFresh, &flagVerify,
-		&flagNoRoot, &flagAnnotate, &flagOutput, &flagEach, &flagSession,
+		&flagNoRoot, &flagAnnotate, &flagOutput, &flagEach, &flagSession, &flagOffline, &flagFloating, &flagInsecure,
 	},
 	words: -1,
 	examples: []example{
@@ -107,12 +130,76 @@ var cmdExplain = command{
 	text: `Prints the account of every candidate for the target's map: what is in it and by
 which rule, what is not and why. Paths are relative to the workspace root.`,
 	flags: []*flagSpec{
-		&flagJSON, &flagWhy, &flagWhyNot, &flagNotLoaded, &flagBudget, &flagWindow, &flagTokens, &flagFresh, &flagVerify,
+		&flagJSON, &flagWhy, &flagWhyNot, &flagNotLoaded, &flagGraph, &flagAll, &flagBudget, &flagWindow, &flagTokens, &flagFresh,
+		&flagVerify, &flagOffline, &flagFloating, &flagInsecure,
 	},
 	words: 1,
 	examples: []example{
 		{"mwp explain backend/src/api/routes.ts", "the whole account"},
 		{"mwp explain backend --why frontend/.mwp-context.md", "why that file is in the map, or is not"},
+		{"mwp explain backend --graph mermaid", "a picture of what the map is computed from"},
+	},
+}
+
+var cmdLint = command{
+	name: "lint", summary: "find mistakes in context files, imports and sizes",
+	usage: []string{"mwp lint [path...] [flags]"},
+	text: `Looks at the whole workspace, or at the paths: headers that do not parse, imports
+that lead nowhere or go round, floating references, paths that do not exist, text
+that nobody sees, and for every directory what its map costs. Directories that git
+ignores are left out. Exits with 1 when there are errors. It runs no guard, and
+without --fetch it fetches nothing.`,
+	flags: []*flagSpec{
+		&flagLintFormat, &flagLintJSON, &flagSARIF, &flagWarnings, &flagDiff, &flagProfile, &flagFetch, &flagFloating, &flagInsecure,
+		&flagOffline, &flagStdin, &flagStdin0, &flagOutput, &flagFresh, &flagVerify,
+	},
+	words: -1,
+	examples: []example{
+		{"mwp lint", "the whole workspace"},
+		{"mwp lint backend --format github --max-warnings 0", "annotations in a workflow, warnings refused"},
+		{"mwp lint --diff main", "what a branch adds to every map"},
+	},
+}
+
+var cmdTargets = command{
+	name: "targets", summary: "list the directories that have context, and its size",
+	usage: []string{"mwp targets [dir] [flags]"},
+	text: `One line for each directory that carries or inherits context: its layer, the tokens
+of its whole map against the nearest cap, guards, and where the context comes from.`,
+	flags: []*flagSpec{&flagJSON, &flagLimit, &flagCursor, &flagFloating, &flagFresh, &flagVerify},
+	words: 1,
+	examples: []example{
+		{"mwp targets", "every directory"},
+		{"mwp targets backend --json --limit 20", "the first rows, for a script"},
+	},
+}
+
+var cmdImport = command{
+	name: "import", summary: "fetch modules, pin them, and check what is pinned",
+	usage: []string{"mwp import [reference|path...] [flags]", "mwp import --check", "mwp import outdated"},
+	text: `A reference is a git URL with a tag or a commit: https://HOST/REPOSITORY.git@TAG, or
+https://HOST/REPOSITORY.git//DIRECTORY@TAG for a part of it. What it stands for is
+recorded in .mwp/modules.lock, which belongs into version control. A path is checked
+as a module. Without arguments, everything that the workspace imports is fetched.`,
+	flags: []*flagSpec{&flagJSON, &flagCheck, &flagFrozen, &flagUpdate, &flagOffline, &flagFloating, &flagInsecure},
+	words: -1,
+	examples: []example{
+		{"mwp import https://github.com/OWNER/REPOSITORY.git@v1.0.0", "fetch it, pin it, print the line to add"},
+		{"mwp import --update https://github.com/OWNER/REPOSITORY.git@v1.0.0", "accept a tag that was moved"},
+		{"mwp import outdated", "which pinned modules have newer tags"},
+	},
+}
+
+var cmdPublish = command{
+	name: "publish", summary: "tag a module's version and push the tag",
+	usage: []string{"mwp publish [dir] [flags]"},
+	text: `Checks the module's manifest and that the work tree is clean, tags the commit with v
+and the manifest's version, and pushes the tag. A tag that exists is never moved.`,
+	flags: []*flagSpec{&flagJSON, &flagDryRun, &flagRemote},
+	words: 1,
+	examples: []example{
+		{"mwp publish --dry-run", "check everything, make nothing"},
+		{"mwp publish rules/go", "a module in a directory of its repository"},
 	},
 }
 
@@ -129,7 +216,7 @@ Inside a project it depends on the directory:
     --member get a .mwp of their own;
   - any other directory that is named gets a .mwp-context.md only.
 A .mwp that is a file stays a file.`,
-	flags: []*flagSpec{&flagMember, &flagDryRun},
+	flags: []*flagSpec{&flagMember, &flagDryRun, &flagWithBase},
 	words: 1,
 	examples: []example{
 		{"mwp init", "make the current directory a project"},
@@ -185,7 +272,7 @@ var cmdHelp = command{
 	usage:   []string{"mwp help [command|exit-codes|environment|nodes]"},
 	text:    "Without an argument, lists the commands.",
 	words:   1,
-	choices: []string{"map", "explain", "init", "config", "cache", "version", "completion", "exit-codes", "environment", "nodes"},
+	choices: []string{"map", "explain", "lint", "targets", "import", "publish", "init", "config", "cache", "version", "completion", "exit-codes", "environment", "nodes"},
 	examples: []example{
 		{"mwp help map", "everything about one command"},
 		{"mwp help exit-codes", "what the exit status means"},

@@ -7,21 +7,35 @@ import (
 	"github.com/model-workspace-protocol/mwp"
 )
 
-func (a *app) runVersion() error {
-	version, commit, modified := "(devel)", "", false
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v := info.Main.Version; v != "" {
-			version = v
-		}
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				commit = s.Value
-			case "vcs.modified":
-				modified = s.Value == "true"
-			}
+// build is what the program knows of how it was made.
+type build struct {
+	version, commit string
+	modified        bool
+}
+
+func buildVersion() build {
+	b := build{version: "(devel)"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if v := info.Main.Version; v != "" {
+		b.version = v
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.commit = s.Value
+		case "vcs.modified":
+			b.modified = s.Value == "true"
 		}
 	}
+	return b
+}
+
+func (a *app) runVersion() error {
+	b := buildVersion()
+	version, commit, modified := b.version, b.commit, b.modified
 	if a.json {
 		var o jsonObject
 		o.str("version", version)

@@ -70,6 +70,26 @@ const (
 	NonMarkdownImport     Code = "non_markdown_import"
 	ImportUnclean         Code = "import_unclean"
 	ImportSecret          Code = "import_secret"
+	ModuleNote            Code = "module_note"
+)
+
+// Codes that only lint reports (R-232 to R-236, D-79).
+const (
+	ContextBesideInstructions Code = "context_beside_instructions"
+	RootContext               Code = "root_context"
+	ContextNameCase           Code = "context_name_case"
+	ContextClosed             Code = "context_closed"
+	MapPasted                 Code = "map_pasted"
+	MaxTokensNoEffect         Code = "max_tokens_no_effect"
+	SchemaMissing             Code = "schema_missing"
+	MemberMissing             Code = "member_missing"
+	DirectoryMissing          Code = "directory_missing"
+	VerifiedPathMissing       Code = "verified_path_missing"
+	GuardScriptMissing        Code = "guard_script_missing"
+	GuardScriptIgnored        Code = "guard_script_ignored"
+	NestedWorkspace           Code = "nested_workspace"
+	LockUnused                Code = "lock_unused"
+	HarnessCap                Code = "harness_cap"
 )
 
 // Diagnostic is one finding about the inputs: an error that refuses the map, or

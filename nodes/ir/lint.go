@@ -8,6 +8,9 @@ type LintReport struct {
 	// Worst are the targets that come nearest to a cap or go beyond it, worst first,
 	// at most ten of them (D-111).
 	Worst []TargetRow
+	// Missing are git imports that a fetch could provide, as written. They are no part
+	// of a printed report, which has a finding for each.
+	Missing []string
 	// Counts of what was looked at.
 	Directories, Contexts, Anchors int
 }

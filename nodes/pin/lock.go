@@ -62,7 +62,7 @@ func ParseLock(text []byte) (Lock, []*LineError) {
 		}
 	}
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	if version, ok := strings.CutPrefix(lines[0], "mwp-modules "); ok && lines[0] != lockHeader && strings.Trim(version, "0123456789") == "" {
+	if version, ok := strings.CutPrefix(lines[0], "mwp-modules "); ok && version != "" && lines[0] != lockHeader && strings.Trim(version, "0123456789") == "" {
 		fail(1, 13, "expected format 1, found format "+clip(version), "upgrade mwp")
 		return l, bad
 	} else if lines[0] != lockHeader {

@@ -41,7 +41,9 @@ func CheckPath(p string) error {
 		return errors.New("more than 32 directories inside each other")
 	case strings.ContainsAny(p, "\\:*?\"<>|"):
 		return errors.New(`one of the characters \ : * ? " < > |`)
-	case strings.ContainsFunc(p, func(c rune) bool { return unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == utf8.RuneError }):
+	case strings.ContainsFunc(p, func(c rune) bool {
+		return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || c == utf8.RuneError
+	}):
 		return errors.New("a control or invisible character")
 	}
 	for name := range strings.SplitSeq(p, "/") {

@@ -1,7 +1,7 @@
 package pin
 
 import (
-	"path"
+	"errors"
 	"strconv"
 	"strings"
 	"unicode"
@@ -55,8 +55,8 @@ func ParseRef(s string) (Ref, error) {
 	r := Ref{Name: name, URL: location}
 	if i := strings.Index(location[at:], "//"); i >= 0 {
 		r.URL, r.Dir = location[:at+i], location[at+i+2:]
-		if clean := path.Clean(r.Dir); r.Dir == "" || clean != r.Dir || CheckPath(r.Dir) != nil {
-			return Ref{}, refuse("expected a directory of the repository after //, found " + strconv.Quote(r.Dir))
+		if err := checkDir(r.Dir); err != nil {
+			return Ref{}, refuse("expected a directory of the repository after //, found " + strconv.Quote(r.Dir) + ": " + err.Error())
 		}
 	}
 	for segment := range strings.SplitSeq(r.URL[at:], "/") {
@@ -78,6 +78,15 @@ func ParseRef(s string) (Ref, error) {
 	return r, nil
 }
 
+// checkDir returns why a path can be no module's directory: beside what holds for
+// all paths, a file has to be named after it (Store).
+func checkDir(dir string) error {
+	if len(escapeDir(dir)) > MaxPathBytes {
+		return errors.New("a path of more than 180 bytes, each slash counting as three")
+	}
+	return CheckPath(dir)
+}
+
 // pathStart returns where the path of a URL begins, after scheme and host.
 func pathStart(s string) (int, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
@@ -93,12 +102,14 @@ func pathStart(s string) (int, error) {
 		}
 		host := rest[strings.LastIndexByte(rest[:slash], '@')+1 : slash]
 		if why := checkHost(host, rest[:slash]); why != "" {
-			return 0, refuse("expected the name of a host, found " + strconv.Quote(Mask(rest[:slash])) + why)
+			// What follows the colon may be half of a password.
+			shown, _, _ := strings.Cut(host, ":")
+			return 0, refuse("expected the name of a host, found " + strconv.Quote(shown) + why)
 		}
 		return from + slash, nil
 	case "file":
 		if slash != 0 {
-			return 0, refuse("expected file:/// and an absolute path, found " + strconv.Quote(s))
+			return 0, refuse("expected file:/// and an absolute path, found " + strconv.Quote(Mask(s)))
 		}
 		return from, nil
 	}
@@ -121,7 +132,7 @@ func scpStart(s string) (int, error) {
 	}
 	user, host, ok := strings.Cut(s[:colon], "@")
 	if !ok || user == "" || strings.Contains(s[:colon], "/") {
-		return 0, refuse("expected a git URL, found " + strconv.Quote(Mask(s)))
+		return 0, refuse("expected a git URL, found " + strconv.Quote(maskShort(s)))
 	}
 	if why := checkHost(host, s[:colon]); why != "" {
 		return 0, refuse("expected the name of a host, found " + strconv.Quote(s[:colon]) + why)
@@ -148,8 +159,8 @@ func checkHost(host, authority string) string {
 	name, port, hasPort := host, "", false
 	if strings.HasPrefix(host, "[") {
 		end := strings.IndexByte(host, ']')
-		if end < 0 {
-			return ""
+		if end < 0 || end+1 < len(host) && host[end+1] != ':' {
+			return ": an address in brackets is followed by nothing or a colon and the port"
 		}
 		name, port = host[1:end], strings.TrimPrefix(host[end+1:], ":")
 		hasPort = len(host) > end+1
@@ -281,10 +292,21 @@ func withoutUserInfo(url string) string {
 	return scheme + "://" + host
 }
 
+// maskShort masks what could be a password in a text that is no URL, as in
+// user:password@host:path.
+func maskShort(s string) string {
+	if at := strings.IndexByte(s, '@'); at > strings.IndexByte(s, ':') && !strings.Contains(s[:at], "/") {
+		return "***" + s[at:]
+	}
+	return Mask(s)
+}
+
 // Mask returns text with the user-info of every URL in it replaced by "***", for
-// messages (U-45). The user of an ssh URL without a password stays.
+// messages (U-45). The user of an ssh URL without a password stays. Its time is
+// linear in the text.
 func Mask(s string) string {
 	var b strings.Builder
+	sought := len(s) // what is left after the last word without an '@'
 	for {
 		i := strings.Index(s, "://")
 		if i < 0 {
@@ -296,11 +318,14 @@ func Mask(s string) string {
 		i += len("://")
 		b.WriteString(s[:i])
 		s = s[i:]
-		end := strings.IndexFunc(s, func(c rune) bool { return c == '/' || unicode.IsSpace(c) || c == '"' || c == '\'' })
-		if end < 0 {
-			end = len(s)
+		authority := s[:firstOf(s, func(c rune) bool { return c == '/' || unicode.IsSpace(c) })]
+		at := strings.LastIndexByte(authority, '@')
+		if at < 0 && len(s) <= sought && !plainPort(authority) {
+			word := s[:firstOf(s, unicode.IsSpace)]
+			if at = strings.LastIndexByte(word, '@'); at < 0 {
+				sought = len(s) - len(word)
+			}
 		}
-		at := strings.LastIndexByte(s[:end], '@')
 		if at < 0 {
 			continue
 		}
@@ -311,4 +336,18 @@ func Mask(s string) string {
 			s = s[at:]
 		}
 	}
+}
+
+// plainPort reports whether nothing but a port follows the host. A password with a
+// slash in it, which no URL may have, would begin like another one.
+func plainPort(authority string) bool {
+	_, port, _ := strings.Cut(authority, ":")
+	return strings.HasPrefix(authority, "[") || strings.Trim(port, "0123456789") == ""
+}
+
+func firstOf(s string, is func(rune) bool) int {
+	if i := strings.IndexFunc(s, is); i >= 0 {
+		return i
+	}
+	return len(s)
 }

@@ -64,7 +64,11 @@ func Store(commit, dir string) (files, list string) {
 	files, list = commit, commit+".b3sums"
 	if dir != "" {
 		files += "/" + dir
-		list = commit + "." + strings.ReplaceAll(strings.ReplaceAll(dir, "%", "%25"), "/", "%2F") + ".b3sums"
+		list = commit + "." + escapeDir(dir) + ".b3sums"
 	}
 	return files, list
+}
+
+func escapeDir(dir string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(dir, "%", "%25"), "/", "%2F")
 }

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strconv"
+	"time"
+)
+
+// progress writes a line about a fetch, which always takes long enough to wonder.
+func (a *app) progress(line string) {
+	if !a.quiet {
+		a.note(line)
+	}
+}
+
+// working says once a second how far a walk of the tree has come, until the
+// function that it returns is called. What takes less than a second says nothing.
+func (a *app) working(what string) (stop func()) {
+	if a.quiet {
+		return func() {}
+	}
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				a.note(what + ", " + strconv.FormatInt(a.scanned.Load(), 10) + " directories so far")
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}

@@ -1,0 +1,77 @@
+package mwp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/model-workspace-protocol/mwp/eval/module"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+	"github.com/model-workspace-protocol/mwp/nodes/pin"
+)
+
+// modules returns the store of git modules of a root, nil for one without an
+// anchor, which has no place to keep any.
+func (w *Workspace) modules(c candidate) *module.Store {
+	if c.state == "" {
+		return nil
+	}
+	return &module.Store{State: c.state, Ignore: stateIgnore(), Fetcher: w.o.Fetcher, Progress: w.o.Progress}
+}
+
+// mayFetch reports whether a question's answer may use the network (D-35).
+func (w *Workspace) mayFetch(q *question) bool { return q.fetch && !w.o.Offline }
+
+// fetchMissing fetches references that were not tried before. more is true when
+// one of them is there now. What did not come is said in notices and leaves the map
+// without it, except where the module is another one than the pinned: then there is
+// no map (D-34).
+func (w *Workspace) fetchMissing(ctx context.Context, s *session, q *question, missing []string, tried map[string]bool) (more bool, notices []ir.Diagnostic, err error) {
+	var wants []module.Want
+	for _, value := range missing {
+		ref, err := pin.ParseRef(value)
+		if err != nil || tried[value] {
+			continue
+		}
+		tried[value] = true
+		wants = append(wants, module.Want{Ref: ref, Floating: q.floating, Insecure: w.o.AllowInsecure})
+	}
+	store := w.modules(s.candidate)
+	if len(wants) == 0 || store == nil {
+		return false, nil, nil
+	}
+	var refused []ir.Diagnostic
+	for _, o := range store.Fetch(ctx, wants) {
+		if o.Err == nil {
+			more = true
+			continue
+		}
+		d := fetchFinding(o.Want.Ref, o.Err)
+		if d.Code == ir.TagMoved || d.Code == ir.ModuleModified {
+			refused = append(refused, d)
+			continue
+		}
+		notices = append(notices, d)
+	}
+	if err := ctx.Err(); err != nil {
+		return false, nil, err
+	}
+	if len(refused) > 0 {
+		return false, nil, &Refusal{Diagnostics: refused}
+	}
+	return more, notices, nil
+}
+
+// fetchFinding turns a failed fetch into a finding.
+func fetchFinding(ref pin.Ref, err error) ir.Diagnostic {
+	d := ir.Diagnostic{Code: ir.UnresolvedImport, Severity: ir.SeverityError, Message: fmt.Sprintf("cannot fetch %s: %v", ref.Key(), err)}
+	var e *module.Error
+	if errors.As(err, &e) {
+		d.Hint, d.Message = e.Hint, "cannot fetch "+ref.Key()+": "+e.Message
+		switch code := ir.Code(e.Code); code {
+		case ir.TagMoved, ir.ModuleModified, ir.FloatingRef, ir.LockInvalid, ir.LimitExceeded:
+			d.Code = code
+		}
+	}
+	return d
+}

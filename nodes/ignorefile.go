@@ -1,0 +1,113 @@
+package nodes
+
+import (
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/graph"
+	"github.com/model-workspace-protocol/mwp/nodes/ignore"
+)
+
+// IgnoreFile is one file of ignore rules, parsed once for all directories below
+// it. It changes with the file's bytes; an absent file has no rules.
+type IgnoreFile struct{ Path string }
+
+// IgnoreFileValue is the text, which is what identifies the value, and its
+// patterns.
+type IgnoreFileValue struct {
+	Text     []byte
+	patterns ignore.Patterns
+}
+
+var ignoreFileKind = graph.Define(graph.Definition[IgnoreFileValue, IgnoreFile]{
+	Name: "ignore-file", Version: 1, Order: 8,
+	Params: func(c *cas.Coder, n *IgnoreFile) { c.String(&n.Path) },
+	Value: func(c *cas.Coder, v *IgnoreFileValue) {
+		if c.Bytes(&v.Text); c.Decoding() {
+			v.patterns = ignore.Parse(v.Text)
+		}
+	},
+})
+
+// Kind returns the kind "ignore-file".
+func (IgnoreFile) Kind() *graph.Kind { return ignoreFileKind }
+
+// Compute reads and parses.
+func (n IgnoreFile) Compute(r graph.Reader) (v IgnoreFileValue, err error) {
+	f, err := graph.Need(r, graph.File{Path: n.Path})
+	if err != nil || f.Type != graph.Regular {
+		return v, err
+	}
+	v.Text, v.patterns = f.Bytes, ignore.Parse(f.Bytes)
+	return v, nil
+}
+
+// ignoreNames are the files of rules in a directory; the later ones win (D-73).
+var ignoreNames = [...]string{".gitignore", ".mwpignore"}
+
+// IgnoreAbove is what a scan of the workspace begins with: the files of rules
+// between the enclosing repository's top and the root, and where the root lies in
+// it. It changes when one of them appears or vanishes.
+type IgnoreAbove struct{}
+
+// IgnoreAboveValue names the files in the order in which the later ones win.
+type IgnoreAboveValue struct {
+	// Below is the path from the repository's top to the root, "." without one.
+	Below string
+	// Files are paths for File leaves, Dirs the directories they speak for, as seen
+	// from the repository's top.
+	Files, Dirs []string
+}
+
+var ignoreAboveKind = graph.Define(graph.Definition[IgnoreAboveValue, IgnoreAbove]{
+	Name: "ignore-above", Version: 1, Order: 9,
+	Params: func(*cas.Coder, *IgnoreAbove) {},
+	Value: func(c *cas.Coder, v *IgnoreAboveValue) {
+		c.String(&v.Below)
+		c.Strings(&v.Files)
+		c.Strings(&v.Dirs)
+	},
+})
+
+// Kind returns the kind "ignore-above".
+func (IgnoreAbove) Kind() *graph.Kind { return ignoreAboveKind }
+
+// Compute walks from the repository's top down to the root's parent.
+func (IgnoreAbove) Compute(r graph.Reader) (v IgnoreAboveValue, err error) {
+	repo, err := graph.Need(r, graph.Repository{})
+	if err != nil {
+		return v, err
+	}
+	v.Below = repo.Below
+	segs := segments(repo.Below)
+	top := "."
+	for i := range segs {
+		if i == 0 {
+			top = ".."
+		} else {
+			top += "/.."
+		}
+	}
+	if repo.Type == graph.Directory {
+		v.Files, v.Dirs = append(v.Files, join(top, ".git/info/exclude")), append(v.Dirs, ".")
+	}
+	if repo.Type == graph.Absent {
+		return v, nil
+	}
+	dir, at := top, "."
+	for _, s := range segs {
+		probe, err := graph.Need(r, graph.NewProbe(dir, ignoreNames[:]...))
+		if err != nil {
+			return v, err
+		}
+		for i, name := range ignoreNames {
+			if probe.Types[i] == graph.Regular {
+				v.Files, v.Dirs = append(v.Files, join(dir, name)), append(v.Dirs, at)
+			}
+		}
+		at = join(at, s)
+		if dir == ".." {
+			break
+		}
+		dir = dir[:len(dir)-len("/..")]
+	}
+	return v, nil
+}
