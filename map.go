@@ -296,11 +296,8 @@ func (w *Workspace) record(s *session, n text, q *question, target string, v *no
 	}
 	stats := s.ev.Stats()
 	meta := slotMeta{*v, target, stats.Hits, stats.Computed, stats.Leaves}
-	slot, ok := s.ev.NewSlot(n, v.Text, cas.EncodeValue(&meta, codeSlotMeta), w.o.Now())
+	slot, ok := s.ev.NewSlot(n, v.Text, cas.EncodeValue(&meta, codeSlotMeta), w.o.Now(), q.edges)
 	if ok {
-		if !q.edges {
-			slot.Edges = nil
-		}
 		if err := s.area.Slots().Write(slotKey(n), eval.EncodeSlot(slot)); err != nil {
 			return err
 		}

@@ -85,7 +85,9 @@ type promise struct {
 
 	digest cas.Digest
 	trace  *graph.Trace // nil for a leaf
-	leaf   *reading     // nil for a node
+	// needs are the promises of what the trace read, in its order.
+	needs  []*promise
+	leaf   *reading // nil for a node
 	status graph.Status
 	err    error
 
@@ -215,8 +217,8 @@ func (e *Evaluator) recall(p *promise) bool {
 		if err != nil {
 			continue
 		}
-		if e.holds(p.task, t) {
-			p.trace, p.digest = t, t.Value
+		if needs, ok := e.holds(p.task, t); ok {
+			p.trace, p.digest, p.needs = t, t.Value, needs
 			return true
 		}
 	}
@@ -227,13 +229,13 @@ func (e *Evaluator) recall(p *promise) bool {
 // groups are tried in recorded order, and nothing after the first mismatch is
 // asked for: what a computation would not have read may no longer exist. An
 // equal digest of a recomputed dependency is the early cutoff.
-func (e *Evaluator) holds(t graph.Task, tr *graph.Trace) bool {
+func (e *Evaluator) holds(t graph.Task, tr *graph.Trace) (needs []*promise, ok bool) {
 	for _, g := range tr.Groups {
 		tasks := make([]graph.Task, len(g))
 		for i, d := range g {
 			if !t.Kind().MayNeed(t, d.Task) {
 				// Another version of the program recorded this, with other orders.
-				return false
+				return nil, false
 			}
 			tasks[i] = d.Task
 		}
@@ -241,11 +243,12 @@ func (e *Evaluator) holds(t graph.Task, tr *graph.Trace) bool {
 			// A dependency that fails or cannot be rebuilt only means that the node is
 			// computed; if it is still needed, that finds the failure again.
 			if p.err != nil || p.digest != g[i].Value {
-				return false
+				return nil, false
 			}
+			needs = append(needs, p)
 		}
 	}
-	return true
+	return needs, true
 }
 
 // resolveAll resolves a parallel group, in order.
@@ -282,6 +285,7 @@ type recorder struct {
 	e      *Evaluator
 	task   graph.Task
 	groups [][]graph.Dependency
+	needs  []*promise
 }
 
 func (r *recorder) Read(group []graph.Task) ([]any, error) {
@@ -298,6 +302,7 @@ func (r *recorder) Read(group []graph.Task) ([]any, error) {
 		}
 		deps[i] = graph.Dependency{Task: group[i], Value: p.digest}
 		values[i] = v
+		r.needs = append(r.needs, p)
 	}
 	r.groups = append(r.groups, deps)
 	return values, nil
@@ -305,23 +310,24 @@ func (r *recorder) Read(group []graph.Task) ([]any, error) {
 
 // compute runs a node's computation and records it.
 func (e *Evaluator) compute(p *promise) {
-	v, t, err := e.run(p.task)
+	v, t, needs, err := e.run(p.task)
 	if err != nil {
 		p.err = err
 		return
 	}
-	p.status, p.trace, p.digest = graph.Computed, t, t.Value
+	p.status, p.trace, p.digest, p.needs = graph.Computed, t, t.Value, needs
 	p.value, p.hasValue = v, true
 	e.c.Store.PutAction(p.id, graph.EncodeTrace(t))
 }
 
-// run computes a task's value and its trace, and hands the value to the store.
-func (e *Evaluator) run(task graph.Task) (any, *graph.Trace, error) {
+// run computes a task's value, its trace and what it needed, and hands the value to
+// the store.
+func (e *Evaluator) run(task graph.Task) (any, *graph.Trace, []*promise, error) {
 	r := &recorder{e: e, task: task}
 	k := task.Kind()
 	v, err := k.Compute(task, r)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	b := k.EncodeValue(v)
 	t := &graph.Trace{Groups: r.groups, Value: cas.Sum(b)}
@@ -330,7 +336,7 @@ func (e *Evaluator) run(task graph.Task) (any, *graph.Trace, error) {
 	} else {
 		e.c.Store.PutValue(t.Value, b)
 	}
-	return v, t, nil
+	return v, t, r.needs, nil
 }
 
 // errNotAFunction is raised when a node computed twice from equal inputs gives
@@ -364,7 +370,7 @@ func (e *Evaluator) valueOf(p *promise, t graph.Task) (any, error) {
 			return v, nil
 		}
 	}
-	v, tr, err := e.run(t)
+	v, tr, _, err := e.run(t)
 	if err != nil {
 		return nil, err
 	}
@@ -378,14 +384,14 @@ func (e *Evaluator) valueOf(p *promise, t graph.Task) (any, error) {
 
 // verifyHit recomputes a hit and compares (--verify-cache).
 func (e *Evaluator) verifyHit(p *promise) {
-	v, t, err := e.run(p.task)
+	v, t, needs, err := e.run(p.task)
 	if err != nil {
 		p.err = err
 		return
 	}
 	if t.Value != p.digest {
 		e.report(p, true)
-		p.digest, p.trace, p.status = t.Value, t, graph.Computed
+		p.digest, p.trace, p.status, p.needs = t.Value, t, graph.Computed, needs
 		e.c.Store.PutAction(p.id, graph.EncodeTrace(t))
 	}
 	p.value, p.hasValue = v, true
@@ -394,39 +400,45 @@ func (e *Evaluator) verifyHit(p *promise) {
 // Provenance returns the graph that an evaluated task rests on, dependencies
 // first, the task last. It is nil for a task that was not evaluated.
 func (e *Evaluator) Provenance(t graph.Task) graph.Provenance {
-	var prov graph.Provenance
-	index := map[cas.Key]int{}
-	var visit func(t graph.Task) (int, bool)
-	visit = func(t graph.Task) (int, bool) {
-		id := graph.ID(t)
-		if i, ok := index[id]; ok {
-			return i, true
-		}
-		e.mu.Lock()
-		p := e.promises[id]
-		e.mu.Unlock()
-		if p == nil {
-			return 0, false
-		}
-		<-p.done
-		s := graph.Step{Task: p.task, Value: p.digest, Status: p.status}
-		if p.trace != nil {
-			for _, g := range p.trace.Groups {
-				for _, d := range g {
-					i, ok := visit(d.Task)
-					if !ok {
-						return 0, false
-					}
-					s.Needs = append(s.Needs, i)
-				}
-			}
-		}
-		index[id] = len(prov)
-		prov = append(prov, s)
-		return len(prov) - 1, true
-	}
-	if _, ok := visit(t); !ok {
+	ps := e.beneath(t)
+	if ps == nil {
 		return nil
 	}
+	prov := make(graph.Provenance, len(ps))
+	index := make(map[*promise]int, len(ps))
+	for i, p := range ps {
+		index[p] = i
+		prov[i] = graph.Step{Task: p.task, Value: p.digest, Status: p.status}
+		for _, n := range p.needs {
+			prov[i].Needs = append(prov[i].Needs, index[n])
+		}
+	}
 	return prov
+}
+
+// beneath returns the promises that an evaluated task rests on, dependencies first,
+// its own last; nil for a task that was not evaluated.
+func (e *Evaluator) beneath(t graph.Task) []*promise {
+	e.mu.Lock()
+	top := e.promises[graph.ID(t)]
+	e.mu.Unlock()
+	if top == nil {
+		return nil
+	}
+	<-top.done
+	var ps []*promise
+	seen := map[*promise]bool{}
+	var visit func(p *promise)
+	visit = func(p *promise) {
+		if seen[p] {
+			return
+		}
+		seen[p] = true
+		for _, n := range p.needs {
+			visit(n)
+		}
+		ps = append(ps, p)
+	}
+	visit(top)
+	return ps
 }

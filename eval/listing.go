@@ -81,17 +81,10 @@ func (w *World) readList(l graph.List) (*reading, error) {
 }
 
 func (w *World) readScan(l graph.Scan) (*reading, error) {
-	wanted := strings.Split(l.Names, "/")
-	// Most entries are ruled out by their length, without a comparison.
-	var lengths [256]bool
-	for _, n := range wanted {
-		lengths[min(len(n), 255)] = true
-	}
+	wanted := scanNames(l.Names)
 	var found []graph.Found
 	r, t, err := w.readDir(l.Dir, func() { found = nil }, func(e fs.DirEntry) {
-		name := e.Name()
-		keep := e.IsDir() || lengths[min(len(name), 255)] && slices.ContainsFunc(wanted, func(n string) bool { return strings.EqualFold(n, name) })
-		if keep {
+		if name := e.Name(); e.IsDir() || wanted.has(name) {
 			found = append(found, graph.Found{Name: name, Type: typeOf(e.Type())})
 		}
 	})
@@ -110,6 +103,35 @@ func (w *World) readScan(l graph.Scan) (*reading, error) {
 	slices.SortFunc(found, func(a, b graph.Found) int { return cmp.Compare(a.Name, b.Name) })
 	r.value = graph.ScanState{Type: t, Entries: found}
 	return r, nil
+}
+
+// nameSet is what a scan looks for. Most entries are ruled out by their first
+// character and their length, without a comparison.
+type nameSet struct {
+	names   []string
+	lengths [256]bool
+}
+
+func scanNames(joined string) *nameSet {
+	s := &nameSet{}
+	if joined != "" {
+		s.names = strings.Split(joined, "/")
+	}
+	for _, n := range s.names {
+		s.lengths[min(len(n), 255)] = true
+	}
+	return s
+}
+
+func (s *nameSet) has(name string) bool {
+	if name[0] == '.' {
+		for _, p := range graph.ScanPrefixes {
+			if len(name) >= len(p) && strings.EqualFold(name[:len(p)], p) {
+				return true
+			}
+		}
+	}
+	return s.lengths[min(len(name), 255)] && slices.ContainsFunc(s.names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
 func typeOf(m fs.FileMode) graph.FileType {

@@ -101,7 +101,7 @@ func TestAbsoluteLinksAreLookedAtEachTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, ok := e.NewSlot(n, nil, nil, b.now)
+		s, ok := e.NewSlot(n, nil, nil, b.now, true)
 		if !ok || len(s.Leaves) != 1 || s.Leaves[0].Trusted != (link == "relative") {
 			t.Errorf("%s link: leaves %+v", link, s.Leaves)
 		}

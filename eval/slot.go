@@ -3,7 +3,10 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -159,6 +162,10 @@ func DecodeSlot(b []byte) (*Slot, error) {
 	return &s, err
 }
 
+// manyLeaves is from where on a slot's leaves are looked at by all processors, each
+// directory once. Below, starting that costs more than it saves.
+const manyLeaves = 1000
+
 // Check reports whether everything a slot rests on is as it was. changed is true
 // when fingerprints in s were brought up to date, so that writing s again makes
 // the next check cheaper. Whatever cannot be read counts as changed: the
@@ -167,20 +174,18 @@ func (w *World) Check(s *Slot, kinds func(name string) *graph.Kind) (ok, changed
 	if now := w.now().UnixNano(); s.ValidFrom != 0 && now < s.ValidFrom || s.Expires != 0 && now >= s.Expires {
 		return false, false
 	}
-	var lastPath string
-	var last stat
+	look := w.lookInTurn()
+	if len(s.Leaves) > manyLeaves {
+		look = w.lookAtOnce(s.Leaves)
+	}
 	for i := range s.Leaves {
 		l := &s.Leaves[i]
 		if rel := l.statPath(); rel != "" && l.Trusted {
-			// The leaves of one directory follow each other and share its lstat.
-			if rel != lastPath {
-				var err error
-				if last, err = w.lstat(w.abs(rel)); err != nil {
-					return false, false
-				}
-				lastPath = rel
+			seen, err := look(rel)
+			if err != nil {
+				return false, false
 			}
-			if last.Fingerprint == l.Print {
+			if seen.Fingerprint == l.Print {
 				continue
 			}
 		}
@@ -203,28 +208,81 @@ func (w *World) Check(s *Slot, kinds func(name string) *graph.Kind) (ok, changed
 	return true, changed
 }
 
+// lookInTurn returns an lstat of one path after the other; the leaves of one
+// directory follow each other and share its.
+func (w *World) lookInTurn() func(rel string) (stat, error) {
+	var lastPath string
+	var last stat
+	return func(rel string) (stat, error) {
+		if rel == lastPath {
+			return last, nil
+		}
+		var err error
+		last, err = w.lstat(w.abs(rel))
+		lastPath = rel
+		return last, err
+	}
+}
+
+// lookAtOnce takes the lstat of every path that the leaves need, on all processors.
+func (w *World) lookAtOnce(leaves []SlotLeaf) func(rel string) (stat, error) {
+	type look struct {
+		rel string
+		stat
+		err error
+	}
+	index := make(map[string]int, len(leaves))
+	looks := make([]look, 0, len(leaves))
+	for i := range leaves {
+		rel := leaves[i].statPath()
+		if _, ok := index[rel]; !ok && rel != "" && leaves[i].Trusted {
+			index[rel] = len(looks)
+			looks = append(looks, look{rel: rel})
+		}
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	const batch = 64
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				from := int(next.Add(batch)) - batch
+				if from >= len(looks) {
+					return
+				}
+				for i := from; i < min(from+batch, len(looks)); i++ {
+					looks[i].stat, looks[i].err = w.lstat(w.abs(looks[i].rel))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return func(rel string) (stat, error) {
+		l := &looks[index[rel]]
+		return l.stat, l.err
+	}
+}
+
 // NewSlot records a result of this evaluator: its leaves in the order in which
-// the evaluation came to them, and its edges. ok is false when the task was not
-// evaluated.
-func (e *Evaluator) NewSlot(t graph.Task, result, meta []byte, created time.Time) (s *Slot, ok bool) {
-	prov := e.Provenance(t)
-	if prov == nil {
+// the evaluation came to them, and, when edges is set, what led from them to it. ok
+// is false when the task was not evaluated.
+func (e *Evaluator) NewSlot(t graph.Task, result, meta []byte, created time.Time, edges bool) (s *Slot, ok bool) {
+	ps := e.beneath(t)
+	if ps == nil {
 		return nil, false
 	}
 	s = &Slot{Result: result, Meta: meta, Created: created.UnixNano()}
-	for _, step := range prov {
-		if !step.Task.Kind().Leaf {
-			continue
+	for _, p := range ps {
+		if p.leaf != nil {
+			k := p.task.Kind()
+			s.Leaves = append(s.Leaves, SlotLeaf{
+				Kind: k.Name, Params: k.EncodeParams(p.task), State: p.leaf.encoded, Print: p.leaf.print, Trusted: p.leaf.trusted,
+			})
 		}
-		e.mu.Lock()
-		p := e.promises[graph.ID(step.Task)]
-		e.mu.Unlock()
-		s.Leaves = append(s.Leaves, SlotLeaf{
-			Kind: step.Task.Kind().Name, Params: step.Task.Kind().EncodeParams(step.Task),
-			State: p.leaf.encoded, Print: p.leaf.print, Trusted: p.leaf.trusted,
-		})
 	}
-	s.Edges = encodeEdges(prov)
+	if edges {
+		s.Edges = encodeEdges(e.Provenance(t))
+	}
 	return s, true
 }
 

@@ -30,7 +30,7 @@ func (b *bench) slot() *eval.Slot {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	s, ok := e.NewSlot(n, []byte(v.(string)), nil, b.now)
+	s, ok := e.NewSlot(n, []byte(v.(string)), nil, b.now, true)
 	if !ok {
 		b.t.Fatal("NewSlot found no evaluation")
 	}
@@ -177,7 +177,7 @@ func TestSlotProvenanceEqualsTheEvaluators(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := e.Provenance(n)
-	s, _ := e.NewSlot(n, nil, nil, b.now)
+	s, _ := e.NewSlot(n, nil, nil, b.now, true)
 	got, err := s.Provenance(kindNamed)
 	if err != nil {
 		t.Fatal(err)

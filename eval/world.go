@@ -54,6 +54,10 @@ type World struct {
 	// sighted holds the scans of this request; guarded by mu. One scan serves the
 	// search for a slot, the slot's check and the evaluation.
 	sighted map[string][]graph.Sighting
+	// looked holds what was seen under an absolute path while looking for anchors;
+	// guarded by mu. The targets of one workspace have most of their ancestors in
+	// common.
+	looked map[string]graph.FileType
 }
 
 // NewWorld returns a reader for the tree at root, an absolute path.
@@ -322,12 +326,12 @@ func (w *World) look(rel, name string, all bool) ([]graph.Sighting, error) {
 	}
 	for up := 0; ; up++ {
 		path := filepath.Join(dir, name)
-		s, err := w.lstat(path)
+		t, err := w.lookAt(path)
 		if err != nil {
 			return nil, &WorldError{"look for", filepath.ToSlash(path), err}
 		}
-		if s.Type != graph.Absent {
-			f := graph.Sighting{Up: up, Name: name, Type: s.Type}
+		if t != graph.Absent {
+			f := graph.Sighting{Up: up, Name: name, Type: t}
 			if up > depth {
 				if below, err := filepath.Rel(dir, w.root); err == nil {
 					f.Below = filepath.ToSlash(below)
@@ -343,6 +347,28 @@ func (w *World) look(rel, name string, all bool) ([]graph.Sighting, error) {
 		}
 		dir = parent
 	}
+}
+
+// lookAt returns the type of what an absolute path names, looked at once in a
+// World's life.
+func (w *World) lookAt(path string) (graph.FileType, error) {
+	w.mu.Lock()
+	t, ok := w.looked[path]
+	w.mu.Unlock()
+	if ok {
+		return t, nil
+	}
+	s, err := w.lstat(path)
+	if err != nil {
+		return 0, err
+	}
+	w.mu.Lock()
+	if w.looked == nil {
+		w.looked = map[string]graph.FileType{}
+	}
+	w.looked[path] = s.Type
+	w.mu.Unlock()
+	return s.Type, nil
 }
 
 // At returns a World for another root on the same request: what was seen above

@@ -7,10 +7,16 @@ import (
 )
 
 // Scan is the leaf for what a walk of the tree has to know about one directory:
-// its directories, and whatever else in it has one of a few names, in any case. A
-// file that has none of the names does not change it, however many there are.
-// Names are joined by '/', which no name contains.
+// its directories, and whatever else in it has a name that begins with one of
+// ScanPrefixes or is one of Names, in any case. A file with none of these names does
+// not change it, however many there are. Names are joined by '/', which no name
+// contains.
 type Scan struct{ Dir, Names string }
+
+// ScanPrefixes are how the names of this program's files begin, and of the ignore
+// files that it honours. They are no parameter, because every directory of a
+// workspace would carry them.
+var ScanPrefixes = [...]string{".mwp", ".gitignore"}
 
 // Found is one name in a directory with its type, links not followed.
 type Found struct {

@@ -56,11 +56,7 @@ type survey struct {
 
 // surveyed walks the tree and finds which workspace each anchor belongs to.
 func surveyed(r graph.Reader, explicit bool) (s survey, err error) {
-	settings, err := graph.Need(r, Settings{Target: ".", Explicit: explicit})
-	if err != nil {
-		return s, err
-	}
-	tree, err := wholeTree(r, settings.BoundaryFiles)
+	tree, err := wholeTree(r, explicit)
 	if err != nil {
 		return s, err
 	}

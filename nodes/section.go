@@ -87,15 +87,19 @@ func Section(body []byte, heading string) ([]byte, bool) {
 // SectionProblem says in one sentence why Section found nothing under heading in a
 // body that has the headings available, and in a second one what to write instead:
 // the message and the hint of a diagnostic. It names at most 20 headings or lines
-// and then how many there are besides (D-116, D-28).
+// and then how many there are besides, and no lines when they are 0 (D-116, D-28).
 func SectionProblem(heading string, available []Heading) (message, hint string) {
 	heading = strings.TrimSpace(heading)
 	var texts, lines []string
+	matches := 0
 	seen := map[string]bool{"": true}
 	for _, h := range available {
 		text := strings.TrimSpace(h.Text)
 		if text == heading {
-			lines = append(lines, fmt.Sprint(h.Line))
+			matches++
+			if h.Line > 0 {
+				lines = append(lines, fmt.Sprint(h.Line))
+			}
 		}
 		if !seen[text] {
 			seen[text] = true
@@ -104,8 +108,10 @@ func SectionProblem(heading string, available []Heading) (message, hint string) 
 	}
 	message = fmt.Sprintf("expected one heading %q", abbreviate(heading))
 	switch {
-	case len(lines) > 1:
+	case matches > 1 && len(lines) == matches:
 		return message + ", found it on lines " + listed(lines), "give each of these headings a text of its own"
+	case matches > 1:
+		return message + fmt.Sprintf(", found %d", matches), "give each of these headings a text of its own"
 	case len(texts) == 0:
 		return message + ", found no heading with a text", "write headings as # to ###### and a space, outside code, lists and quotes"
 	}

@@ -138,6 +138,13 @@ func TestSectionProblem(t *testing.T) {
 	}
 }
 
+func TestSectionProblemWithoutLines(t *testing.T) {
+	message, _ := SectionProblem("a", []Heading{{Level: 1, Text: "a"}, {Level: 2, Text: "a"}})
+	if want := `expected one heading "a", found 2`; message != want {
+		t.Errorf("SectionProblem = %s, want %s", message, want)
+	}
+}
+
 func TestSectionProblemIsBounded(t *testing.T) {
 	var distinct, same strings.Builder
 	for i := range 23 {

@@ -15,9 +15,8 @@ import (
 // down; it sees names and types, no content but that of ignore files.
 type Tree struct {
 	// Dir is relative to the root; links are not followed (D-74).
-	Dir string
-	// Names are what a scan looks for, beside directories.
-	Names string
+	Dir      string
+	Explicit bool
 	// Ignore are the files of ignore rules above Dir, as joinIgnore writes them, in
 	// the order in which the later ones win; Below is where the root lies in its
 	// repository.
@@ -45,7 +44,7 @@ type TreeValue struct {
 var treeKind = graph.Define(graph.Definition[TreeValue, Tree]{
 	Name: "tree", Version: 1, Order: 43,
 	Params: func(c *cas.Coder, n *Tree) {
-		c.String(&n.Names)
+		c.Bool(&n.Explicit)
 		c.String(&n.Below)
 		c.String(&n.Ignore)
 		c.String(&n.Dir)
@@ -77,15 +76,29 @@ func Resolving(file string) bool {
 		slices.Contains(contextNames[:], name) || slices.Contains(ignoreNames[:], name)
 }
 
-// wholeTree returns the tree of the workspace for a set of instruction files.
-func wholeTree(r graph.Reader, instructions []string) (Tree, error) {
+// wholeTree returns the tree of the workspace.
+func wholeTree(r graph.Reader, explicit bool) (Tree, error) {
 	above, err := graph.Need(r, IgnoreAbove{})
-	if err != nil {
-		return Tree{}, err
-	}
-	names := slices.Concat([]string{".mwp", ManifestName}, contextNames[:], ignoreNames[:], instructions)
-	slices.Sort(names)
-	return Tree{Dir: ".", Names: graph.ScanNames(slices.Compact(names)), Ignore: joinIgnore(above.Files, above.Dirs), Below: above.Below}, nil
+	return Tree{Dir: ".", Explicit: explicit, Ignore: joinIgnore(above.Files, above.Dirs), Below: above.Below}, err
+}
+
+// Instructions is the names of other tools' instruction files, as one text for a
+// Scan. It changes with [boundary] files and with nothing else of a configuration.
+type Instructions struct{ Explicit bool }
+
+var instructionsKind = graph.Define(graph.Definition[string, Instructions]{
+	Name: "instructions", Version: 1, Order: 42,
+	Params: func(c *cas.Coder, n *Instructions) { c.Bool(&n.Explicit) },
+	Value:  func(c *cas.Coder, v *string) { c.String(v) },
+})
+
+// Kind returns the kind "instructions".
+func (Instructions) Kind() *graph.Kind { return instructionsKind }
+
+// Compute takes the names out of the workspace's settings.
+func (n Instructions) Compute(r graph.Reader) (string, error) {
+	s, err := graph.Need(r, Settings{Target: ".", Explicit: n.Explicit})
+	return graph.ScanNames(s.BoundaryFiles), err
 }
 
 // joinIgnore and splitIgnore write a list of files with the directories they speak
@@ -108,7 +121,11 @@ func splitIgnore(s string) (files, dirs []string) {
 
 // Compute scans the directory and needs its children.
 func (n Tree) Compute(r graph.Reader) (v TreeValue, err error) {
-	scan, err := graph.Need(r, graph.Scan{Dir: n.Dir, Names: n.Names})
+	names, err := graph.Need(r, Instructions{Explicit: n.Explicit})
+	if err != nil {
+		return v, err
+	}
+	scan, err := graph.Need(r, graph.Scan{Dir: n.Dir, Names: names})
 	if err != nil {
 		return v, err
 	}

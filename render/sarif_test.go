@@ -217,9 +217,11 @@ func FuzzRelativeURI(f *testing.F) {
 
 // TestSARIFWithoutAnchor: GitHub refuses a log with one result that is nowhere.
 func TestSARIFWithoutAnchor(t *testing.T) {
-	run := readSARIF(t, SARIF(sampleReport(), SARIFOptions{}))
-	if got := run.Results[0].Locations[0].Physical.Artifact.URI; got != ".mwp" {
-		t.Errorf("a finding without a source is at %q, want .mwp", got)
+	r := sampleReport()
+	r.Findings[0].Line, r.Findings[0].Column = 7, 7
+	place := readSARIF(t, SARIF(r, SARIFOptions{})).Results[0].Locations[0].Physical
+	if place.Artifact.URI != ".mwp" || place.Region != nil {
+		t.Errorf("a finding without a source is at %q, region %v, want .mwp alone", place.Artifact.URI, place.Region)
 	}
 	if strings.Contains(string(SARIF(sampleReport(), SARIFOptions{})), `"version": ""`) {
 		t.Error("an unknown version is printed")

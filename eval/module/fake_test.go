@@ -23,6 +23,10 @@ import (
 // childEnv makes the test binary a second process: mwp-git, or a mwp that fetches.
 const childEnv = "MWP_MODULE_TEST_CHILD"
 
+// quickRace takes a second's wait from the end of each process that is built to
+// detect races.
+const quickRace = "GORACE=atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
 	switch what := os.Getenv(childEnv); {
 	case what == "":
@@ -250,7 +254,7 @@ func newWorld(t *testing.T) *world {
 func newStore(dir string) *Store {
 	return &Store{
 		State: filepath.Join(dir, "p", ".mwp"), Ignore: "modules/\n", Fetcher: os.Args[0],
-		Env: append(os.Environ(), childEnv+"=fetcher"),
+		Env: append(os.Environ(), childEnv+"=fetcher", quickRace),
 	}
 }
 
@@ -417,7 +421,7 @@ func inChild(args []string) {
 // its kill-th change, if kill is not 0.
 func (w *world) child(kill int, refs ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"=in \n"+w.dir+"\n"+fmt.Sprint(kill)+"\n"+strings.Join(refs, "\n"))
+	cmd.Env = append(os.Environ(), quickRace, childEnv+"=in \n"+w.dir+"\n"+fmt.Sprint(kill)+"\n"+strings.Join(refs, "\n"))
 	cmd.Stderr = os.Stderr
 	return cmd
 }
