@@ -24,6 +24,9 @@ type InitOptions struct {
 	Member bool
 	// DryRun reports what would be made and makes nothing.
 	DryRun bool
+	// WithBase adds the module that explains the conventions to whoever reads a map
+	// (D-81).
+	WithBase bool
 	// Home, when set, is the user's home directory: an anchor there would catch every
 	// path below that has none of its own (D-03).
 	Home string
@@ -58,6 +61,9 @@ type InitResult struct {
 	// InstructionFile is one that was found below Dir, "" when none was. The new
 	// configuration then has boundary mode "soft" (D-20).
 	InstructionFile string
+	// BaseLine is the import that a context file at the root needs for WithBase, ""
+	// when the new one has it already.
+	BaseLine string
 	// Incomplete is set when the search for instruction files ended at its limit.
 	Incomplete bool
 }
@@ -323,6 +329,10 @@ func (s *scaffold) decide(here bool) error {
 	if !s.o.Member && !listed && !here && !s.anchor && s.instructions == "" {
 		s.r.Kind = InitStub
 	}
+	if s.r.Kind == InitStub && s.o.WithBase {
+		return refuse(initRefused, s.dir, "run `mwp init --with-base` in the workspace root",
+			"the module that explains the conventions belongs to a project, and this makes a context file only")
+	}
 	if !listed {
 		s.r.MembersLine = membersLine(ws.parsed.Members, rel)
 	}
@@ -367,7 +377,7 @@ func (s *scaffold) make() (err error) {
 			s.r.Kept = filepath.Join(s.dir, s.context)
 			return nil
 		}
-		return out.create(".mwp-context.md", stub(filepath.Base(s.dir)))
+		return out.create(".mwp-context.md", stub(filepath.Base(s.dir), ""))
 	}
 	if err := out.check(); err != nil {
 		return err
@@ -398,6 +408,11 @@ func (s *scaffold) steps(out *writer) ([]func() error, error) {
 		func() error { return out.keep("intents", intentsKeep) },
 		func() error { return out.keep("pipelines", pipelinesKeep) },
 	}
+	imports := ""
+	if s.o.WithBase {
+		steps = append(steps, out.base)
+		s.r.BaseLine, imports = BaseImport, "imports:\n  "+BaseImport+"\n"
+	}
 	config := filepath.Join(".mwp", "config.toml")
 	if _, configured, err := out.at(config); err != nil || configured {
 		return steps, err
@@ -410,7 +425,10 @@ func (s *scaffold) steps(out *writer) ([]func() error, error) {
 		example = filepath.Join(".mwp", "example.mwp-context.md")
 	}
 	if s.context == "" || s.instructions != "" {
-		steps = append(steps, func() error { return out.create(example, stub(filepath.Base(s.dir))) })
+		steps = append(steps, func() error { return out.create(example, stub(filepath.Base(s.dir), imports)) })
+		if s.instructions == "" {
+			s.r.BaseLine = ""
+		}
 	}
 	return append(steps, func() error { return out.create(config, s.config()) }), nil
 }

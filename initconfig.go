@@ -58,6 +58,10 @@ func (s *scaffold) config() string {
 # [trust]
 # allowed_guards = []
 
+# Where modules may be fetched from, as beginnings of URLs; without the key, anywhere.
+# [modules]
+# allow = ["https://github.com/your-organisation/"]
+
 # How large the cache of computed maps may grow.
 # [cache]
 # max_size = "256MiB"
@@ -82,14 +86,14 @@ func projectName(dir string) string {
 }
 
 // stub is an example context file: valid as it is, and short, because it is in
-// every map from the start.
-func stub(name string) string {
+// every map from the start. imports is the part of the header that has them.
+func stub(name, imports string) string {
 	name = strings.TrimSpace(ir.EscapeControls(strings.ToValidUTF8(name, "\uFFFD")))
 	return `---
 # layer: 1          # 0 identity, 1 module, 2 stage, 3 reference, 4 artefact; by depth when left out
 # scope: recursive  # or local: for targets directly in this directory only
 # owners: []        # who to ask
----
+` + imports + `---
 # ` + name + `
 
 What this directory is for, and what to know before changing anything in it.

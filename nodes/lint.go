@@ -240,7 +240,7 @@ func lintLock(r graph.Reader, v *ir.LintReport, used []string) error {
 }
 
 // worstListed bounds the list of targets in a report.
-const worstListed = 10
+const worstListed = 5
 
 // worst returns the rows that come nearest to a cap, the nearest first: what a
 // layer spends of its cap, in thousandths.

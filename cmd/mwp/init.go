@@ -14,7 +14,7 @@ func (a *app) runInit() error {
 	if as := a.gave(&flagRoot); as != "" {
 		return misspelt("name the directory itself: mwp init "+shellWord(a.root), "%s does not choose what init makes", as)
 	}
-	o := mwp.InitOptions{Member: a.member, DryRun: a.dryRun, Home: a.home()}
+	o := mwp.InitOptions{Member: a.member, DryRun: a.dryRun, WithBase: a.withBase, Home: a.home()}
 	if len(a.words) > 0 {
 		o.Dir = a.words[0]
 		const hint = "name a directory, or leave it out for the current one"
@@ -92,6 +92,9 @@ func (a *app) initText(r *mwp.InitResult, cwd string) string {
 	}
 	if r.InstructionFile != "" {
 		b.WriteString("\nBoundary mode is \"soft\", because of " + show(r.InstructionFile) + ".\n")
+	}
+	if r.BaseLine != "" {
+		b.WriteString("\nTo show the conventions in every map, write this below imports: in the header of\n" + show(filepath.Join(r.Dir, ".mwp-context.md")) + ":\n  " + r.BaseLine + "\n")
 	}
 	if r.MembersLine != "" && r.Kind == mwp.InitAnchor {
 		b.WriteString("\nTo make it a member of the workspace, write this line to " + show(r.Workspace) + ",\nor run the command again with --member:\n  " + r.MembersLine + "\n")

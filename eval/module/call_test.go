@@ -63,7 +63,7 @@ func TestMisbehaviour(t *testing.T) {
 		"escape in a name":  {tree("a/b\x1b[2J", ""), protocol.Unsafe, `has a control or invisible character`},
 		"git directory":     {tree(".git/hooks/post-checkout", ""), protocol.Unsafe, "look-alike"},
 		"deep":              {tree(strings.Repeat("d/", 40)+"x", ""), protocol.Unsafe, "more than 32 directories"},
-		"large":             {tree("large", strings.Repeat("x", pin.MaxBytes)), protocol.TooLarge, "more than 67108864 bytes"},
+		"large":             {tree("large+", strconv.Itoa(pin.MaxBytes)), protocol.TooLarge, "more than 67108864 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && (d.code == protocol.Unsafe) {

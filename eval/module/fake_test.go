@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -60,7 +61,7 @@ func forever() {
 type remote struct {
 	Tags, Branches map[string]string // to commits
 	// Trees are the files of each commit by path. Names with a trailing "->" are
-	// links, with a trailing "|" are pipes.
+	// links, with a trailing "|" pipes, with a trailing "+" empty files of a size.
 	Trees map[string]map[string]string
 	// Behave is how the fetcher misbehaves, Answer what it says instead of its
 	// answer.
@@ -216,7 +217,7 @@ func (r remote) serve(q protocol.Request) protocol.Response {
 	return out
 }
 
-// makeEntry makes a file, or a link or pipe by the end of its name.
+// makeEntry makes a file, or what the end of its name says.
 func makeEntry(path, content string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -226,6 +227,10 @@ func makeEntry(path, content string) error {
 	}
 	if name, ok := strings.CutSuffix(path, "|"); ok {
 		return mkfifo(name)
+	}
+	if name, ok := strings.CutSuffix(path, "+"); ok {
+		size, err := strconv.ParseInt(content, 10, 64)
+		return errors.Join(err, os.WriteFile(name, nil, 0o666), os.Truncate(name, size))
 	}
 	return os.WriteFile(path, []byte(content), 0o666)
 }

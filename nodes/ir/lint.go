@@ -6,7 +6,7 @@ type LintReport struct {
 	// targets it touches.
 	Findings []Diagnostic
 	// Worst are the targets that come nearest to a cap or go beyond it, worst first,
-	// at most ten of them (D-111).
+	// at most five of them (D-111).
 	Worst []TargetRow
 	// Missing are git imports that a fetch could provide, as written. They are no part
 	// of a printed report, which has a finding for each.
@@ -53,16 +53,20 @@ type TargetRow struct {
 	Guards int
 }
 
-// Headroom returns the layer with the least room below its cap and that room,
-// negative when it is exceeded. It is false when no layer has a cap.
+// Headroom returns the layer that has spent most of its cap and the room that is
+// left below it, negative when it is exceeded. It is false when no layer has a cap.
 func (t *TargetRow) Headroom() (layer, tokens int, ok bool) {
 	for i, limit := range t.Caps {
 		if limit == nil {
 			continue
 		}
-		if room := *limit - t.Tokens[i]; !ok || room < tokens {
-			layer, tokens, ok = i, room, true
+		// Compared crosswise: a cap may be 0, and fractions of floats differ.
+		if !ok || int64(t.Tokens[i])*int64(*t.Caps[layer]) > int64(t.Tokens[layer])*int64(*limit) {
+			layer, ok = i, true
 		}
+	}
+	if ok {
+		tokens = *t.Caps[layer] - t.Tokens[layer]
 	}
 	return layer, tokens, ok
 }

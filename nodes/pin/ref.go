@@ -341,8 +341,11 @@ func Mask(s string) string {
 // plainPort reports whether nothing but a port follows the host. A password with a
 // slash in it, which no URL may have, would begin like another one.
 func plainPort(authority string) bool {
+	if strings.HasPrefix(authority, "[") {
+		authority = authority[strings.IndexByte(authority, ']')+1:]
+	}
 	_, port, _ := strings.Cut(authority, ":")
-	return strings.HasPrefix(authority, "[") || strings.Trim(port, "0123456789") == ""
+	return strings.Trim(port, "0123456789") == ""
 }
 
 func firstOf(s string, is func(rune) bool) int {
