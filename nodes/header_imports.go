@@ -140,7 +140,7 @@ func refusedURL(value string) (code ir.Code, message, hint string) {
 	ref, err := pin.ParseRef(value)
 	var e *pin.Error
 	if errors.As(err, &e) {
-		return ir.ImportKindInvalid, abbreviate(e.Message), e.Hint
+		return ir.ImportKindInvalid, e.Message, e.Hint
 	}
 	if why := ref.Vague(); why != "" {
 		return ir.ImportKindInvalid, "expected a tag or a commit after the @, found " + strconv.Quote(abbreviate(ref.Name)) + ": " + why, ""

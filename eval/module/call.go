@@ -113,7 +113,14 @@ func (s *Store) run(ctx context.Context, path string, r protocol.Request) (answe
 	defer progress.Close()
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Env = environment(s.Env)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(request, '\n')), outW, progressW
+	cmd.Stdout, cmd.Stderr = outW, progressW
+	// It stays open while we wait: the program takes its end for ours.
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		outW.Close()
+		progressW.Close()
+		return nil, "", err
+	}
 	cmd.WaitDelay = drain
 	g := newGroup(cmd)
 	defer g.close()
@@ -124,6 +131,7 @@ func (s *Store) run(ctx context.Context, path string, r protocol.Request) (answe
 		return nil, "", err
 	}
 	g.started()
+	go in.Write(append(request, '\n'))
 	var tooMuch error
 	answered := make(chan struct{})
 	go func() {

@@ -64,7 +64,7 @@ func TestFullDisk(t *testing.T) {
 	w := newWorld(t)
 	disk := filepath.Join(w.dir, "p")
 	r := simple("m")
-	r.Trees[commit("m")]["large"] = strings.Repeat("x", 64<<10)
+	r.Trees[commit("m")]["large"] = strings.Repeat("x", 16<<10)
 	url := w.serve("m", r)
 	small := w.serve("s", simple("s"))
 	// Each size ends the work at another place.

@@ -8,12 +8,17 @@ import (
 	"github.com/model-workspace-protocol/mwp/nodes/pin"
 )
 
-// maxShown is how many characters of foreign text a message carries.
-const maxShown = 500
+const (
+	// maxShown is how many characters of foreign text a message carries.
+	maxShown = 500
+	// maxRead is how many bytes of it are looked at.
+	maxRead = 16 << 10
+)
 
 // show makes foreign text fit for a terminal: passwords in URLs masked (U-45),
 // everything that does not print written out (D-112), the end cut off.
 func show(s string) string {
+	s = s[:min(len(s), maxRead)]
 	var b strings.Builder
 	n := 0
 	for _, c := range strings.ToValidUTF8(pin.Mask(s), "\ufffd") {
