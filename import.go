@@ -66,6 +66,16 @@ func (w *Workspace) Import(ctx context.Context, q ImportRequest) ([]Imported, er
 		switch why := ref.Vague(); {
 		case err != nil:
 			m.Err = refused(err)
+		case ref.Name == "" && q.Update:
+			pinned, err := w.pinned(ctx, ref)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range pinned {
+				wants, of = append(wants, w.want(r, q)), append(of, len(out))
+				out = append(out, Imported{Reference: r.Key(), Line: "- git: " + r.Key()})
+			}
+			continue
 		case why != "":
 			m.Err = &Refusal{[]ir.Diagnostic{{Code: ir.ImportKindInvalid, Severity: ir.SeverityError, Message: "expected a tag or a commit after the @, found " + ref.Name + ": " + why}}}
 		default:
@@ -81,10 +91,69 @@ func (w *Workspace) Import(ctx context.Context, q ImportRequest) ([]Imported, er
 	if err != nil {
 		return nil, err
 	}
-	for i, o := range store.Fetch(ctx, wants) {
+	outcomes, err := w.fetch(ctx, store, wants)
+	for i, o := range outcomes {
 		settle(&out[of[i]], o)
 	}
-	return out, ctx.Err()
+	return out, err
+}
+
+// pinned returns the references that the lock file has for a repository, whatever
+// their tags.
+func (w *Workspace) pinned(ctx context.Context, ref pin.Ref) ([]pin.Ref, error) {
+	store, err := w.moduleStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := store.Lock()
+	if err != nil {
+		return nil, fetchError(ref, err)
+	}
+	var out []pin.Ref
+	for _, r := range lock.Records {
+		if known, err := pin.ParseRef(r.Key); err == nil && known.Repository() == ref.Repository() && (ref.Dir == "" || known.Dir == ref.Dir) {
+			out = append(out, known)
+		}
+	}
+	if len(out) == 0 {
+		return nil, &Refusal{[]ir.Diagnostic{{
+			Code: ir.UnresolvedImport, Severity: ir.SeverityError, Message: "the lock file pins nothing of " + ref.Key(),
+			Hint: "name a tag or a commit after an @ to import it",
+		}}}
+	}
+	return out, nil
+}
+
+// fetch fetches, or, offline, says which modules are there.
+func (w *Workspace) fetch(ctx context.Context, store *module.Store, wants []module.Want) ([]module.Outcome, error) {
+	if !w.o.Offline {
+		return store.Fetch(ctx, wants), ctx.Err()
+	}
+	lock, err := store.Lock()
+	if err != nil {
+		return nil, fetchError(pin.Ref{}, err)
+	}
+	problems, err := store.Check(ctx)
+	if err != nil {
+		return nil, fetchError(pin.Ref{}, err)
+	}
+	out := make([]module.Outcome, len(wants))
+	for i, want := range wants {
+		key := want.Ref.Key()
+		out[i].Want = want
+		record, ok := lock.Find(key)
+		bad := slices.IndexFunc(problems, func(p module.Problem) bool { return p.Key == key })
+		switch {
+		case !ok:
+			out[i].Err = &module.Error{Code: module.Unresolved, Key: key, Message: "it is not in the lock file, and --offline fetches nothing"}
+		case bad >= 0:
+			out[i].Err = &module.Error{Code: module.Unresolved, Key: key, Message: problems[bad].String() + ", and --offline fetches nothing"}
+		default:
+			files, _ := pin.Store(record.Commit, want.Ref.Dir)
+			out[i].Record, out[i].Dir = record, filepath.Join(store.State, "modules", filepath.FromSlash(files))
+		}
+	}
+	return out, nil
 }
 
 func (w *Workspace) want(ref pin.Ref, q ImportRequest) module.Want {
@@ -198,12 +267,13 @@ func (w *Workspace) importAll(ctx context.Context, q ImportRequest) ([]Imported,
 				wants = append(wants, w.want(ref, q))
 			}
 		}
-		for _, o := range store.Fetch(ctx, wants) {
+		outcomes, err := w.fetch(ctx, store, wants)
+		for _, o := range outcomes {
 			m := Imported{Reference: o.Want.Ref.Key(), Line: "- git: " + o.Want.Ref.Key()}
 			settle(&m, o)
 			out = append(out, m)
 		}
-		return ctx.Err()
+		return err
 	}
 	lock, err := store.Lock()
 	if err != nil {

@@ -1,6 +1,7 @@
 package mwp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -295,7 +296,7 @@ func (w *Workspace) record(s *session, n text, q *question, target string, v *no
 		return nil
 	}
 	stats := s.ev.Stats()
-	meta := slotMeta{*v, target, stats.Hits, stats.Computed, stats.Leaves}
+	meta := slotMeta{*v, cmp.Or(target, "."), stats.Hits, stats.Computed, stats.Leaves}
 	slot, ok := s.ev.NewSlot(n, v.Text, cas.EncodeValue(&meta, codeSlotMeta), w.o.Now(), q.edges)
 	if ok {
 		if err := s.area.Slots().Write(slotKey(n), eval.EncodeSlot(slot)); err != nil {

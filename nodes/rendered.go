@@ -189,11 +189,14 @@ func (n Rendered) suggestions(r graph.Reader, m *ir.Map) ([]string, error) {
 	return out, nil
 }
 
+// mentioned reports whether any import's name or URL has the tag in it.
 func mentioned(m *ir.Map, tag string) bool {
 	for _, t := range m.Trace {
 		if strings.HasPrefix(t.Rule, "import") && strings.Contains(t.Source, tag) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(m.Modules, func(u ir.Module) bool {
+		return strings.Contains(u.Name, tag) || strings.Contains(u.URL, tag)
+	})
 }

@@ -1,6 +1,10 @@
 package nodes
 
 import (
+	"cmp"
+	"path"
+	"slices"
+
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -63,14 +67,28 @@ func (n LintText) Compute(r graph.Reader) (v RenderedValue, err error) {
 	switch n.Format {
 	case ReportJSON:
 		v.Text = render.LintJSON(&report)
-	case ReportSARIF:
+	case ReportSARIF, ReportGitHub:
+		// Services look for files from the repository's top.
+		repo, err := graph.Need(r, graph.Repository{})
+		if err != nil {
+			return v, err
+		}
 		a, err := graph.Need(r, Anchor{Target: ".", Explicit: n.Explicit})
 		if err != nil {
 			return v, err
 		}
-		v.Text = render.SARIF(&report, render.SARIFOptions{Version: n.Version, Anchor: a.Workspace})
-	case ReportGitHub:
-		v.Text = render.GitHub(&report)
+		report.Findings = slices.Clone(report.Findings)
+		for i := range report.Findings {
+			if d := &report.Findings[i]; d.Source != "" {
+				d.Source = path.Join(repo.Below, d.Source)
+			}
+		}
+		if n.Format == ReportGitHub {
+			v.Text = render.GitHub(&report)
+			break
+		}
+		anchor := path.Join(repo.Below, cmp.Or(a.Workspace, ".mwp"))
+		v.Text = render.SARIF(&report, render.SARIFOptions{Version: n.Version, Anchor: anchor})
 	default:
 		v.Text = render.Lint(&report, render.LintOptions{Quiet: n.Quiet, Color: n.Color})
 	}

@@ -111,18 +111,22 @@ const exitCodesText = `The exit status of mwp:
 
   0    done; there may be warnings on stderr
   1    the command's own negative answer: there is no map because a file has
-       mistakes or another tool owns the directory; fsck found damage
+       mistakes or another tool owns the directory; lint found errors, or more
+       warnings than --max-warnings; a module may not be used, or is not what
+       was pinned; fsck found damage
   2    the command line makes no sense
   3    the output is complete, and --strict (or [budgets] policy = "error")
        found errors in it, or it is read-only
   4    the environment: no root, a target outside of it, a file that cannot be
-       read or written, a cache that gave a wrong answer (--verify-cache)
+       read or written, a repository that cannot be asked, a cache that gave a
+       wrong answer (--verify-cache)
   129  ended by SIGHUP
   130  ended by Ctrl-C
   143  ended by SIGTERM
 
 With an exit status of 1, 2 or 4 there is nothing on stdout, except for what
-fsck found. A reader that closes the pipe early (mwp map | head) is no error.
+lint and fsck found, and what import could do. A reader that closes the pipe
+early (mwp map | head) is no error.
 
 Examples:
   mwp map src --strict > map.json || echo "exit status $?"

@@ -9,10 +9,6 @@ import (
 )
 
 func (a *app) runImport() error {
-	if a.offline {
-		// Nothing is fetched under --offline, so nothing may be asked of a repository.
-		a.frozen = true
-	}
 	ws, err := a.workspace()
 	if err != nil {
 		return err
@@ -29,8 +25,8 @@ func (a *app) runImport() error {
 			return misspelt("run `mwp import --check`", "--check looks at every pinned module")
 		}
 		return a.checkModules(ws)
-	case a.update && a.frozen:
-		return misspelt("give one of them", "--update changes the lock file, and --frozen and --offline keep it")
+	case a.update && (a.frozen || a.offline):
+		return misspelt("give one of them", "--update asks repositories and changes the lock file; --frozen and --offline do not")
 	}
 	imported, err := ws.Import(a.ctx, mwp.ImportRequest{
 		References: a.words, Update: a.update, Frozen: a.frozen, AllowFloating: a.floating,

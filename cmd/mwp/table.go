@@ -89,7 +89,7 @@ var (
 	flagStdin0     = flagSpec{name: "stdin0", help: "read further paths from stdin, separated by NUL bytes"}
 	flagLimit      = flagSpec{name: "limit", arg: "N", help: "at most N rows"}
 	flagCursor     = flagSpec{name: "cursor", arg: "CURSOR", help: "continue after a page, with the cursor that it gave"}
-	flagCheck      = flagSpec{name: "check", help: "hash the fetched modules again and compare with the lock file"}
+	flagCheck      = flagSpec{name: "check", help: "hash the modules again, compare with the lock file"}
 	flagFrozen     = flagSpec{name: "frozen", help: "never change the lock file"}
 	flagUpdate     = flagSpec{name: "update", help: "look references up anew; without arguments all of them"}
 	flagRemote     = flagSpec{name: "remote", arg: "NAME", help: "the remote to push to (default origin, or the only one)"}
@@ -144,11 +144,11 @@ which rule, what is not and why. Paths are relative to the workspace root.`,
 var cmdLint = command{
 	name: "lint", summary: "find mistakes in context files, imports and sizes",
 	usage: []string{"mwp lint [path...] [flags]"},
-	text: `Looks at the whole workspace, or at the paths: headers that do not parse, imports
-that lead nowhere or go round, floating references, paths that do not exist, text
-that nobody sees, and for every directory what its map costs. Directories that git
-ignores are left out. Exits with 1 when there are errors. It runs no guard, and
-without --fetch it fetches nothing.`,
+	text: `Looks at the whole workspace, or at the paths: headers that do not parse,
+imports that lead nowhere or go round, floating references, paths that do not
+exist, text that nobody sees, and for every directory what its map costs.
+Directories that git ignores are left out. Exits with 1 when there are errors.
+It runs no guard, and without --fetch it fetches nothing.`,
 	flags: []*flagSpec{
 		&flagLintFormat, &flagLintJSON, &flagSARIF, &flagWarnings, &flagDiff, &flagProfile, &flagFetch, &flagFloating, &flagInsecure,
 		&flagOffline, &flagStdin, &flagStdin0, &flagOutput, &flagFresh, &flagVerify,
@@ -164,8 +164,9 @@ without --fetch it fetches nothing.`,
 var cmdTargets = command{
 	name: "targets", summary: "list the directories that have context, and its size",
 	usage: []string{"mwp targets [dir] [flags]"},
-	text: `One line for each directory that carries or inherits context: its layer, the tokens
-of its whole map against the nearest cap, guards, and where the context comes from.`,
+	text: `One line for each directory that carries or inherits context: its layer, the
+tokens of its whole map against the nearest cap, guards, and where the context
+comes from.`,
 	flags: []*flagSpec{&flagJSON, &flagLimit, &flagCursor, &flagFloating, &flagFresh, &flagVerify},
 	words: 1,
 	examples: []example{
@@ -177,10 +178,13 @@ of its whole map against the nearest cap, guards, and where the context comes fr
 var cmdImport = command{
 	name: "import", summary: "fetch modules, pin them, and check what is pinned",
 	usage: []string{"mwp import [reference|path...] [flags]", "mwp import --check", "mwp import outdated"},
-	text: `A reference is a git URL with a tag or a commit: https://HOST/REPOSITORY.git@TAG, or
-https://HOST/REPOSITORY.git//DIRECTORY@TAG for a part of it. What it stands for is
-recorded in .mwp/modules.lock, which belongs into version control. A path is checked
-as a module. Without arguments, everything that the workspace imports is fetched.`,
+	text: `A reference is a git URL with a tag or a commit, and with a directory for a part
+of the repository:
+  https://HOST/REPOSITORY.git@TAG
+  https://HOST/REPOSITORY.git//DIRECTORY@TAG
+What it stands for is recorded in .mwp/modules.lock, which belongs into version
+control. A path is checked as a module. Without arguments, everything that the
+workspace imports is fetched.`,
 	flags: []*flagSpec{&flagJSON, &flagCheck, &flagFrozen, &flagUpdate, &flagOffline, &flagFloating, &flagInsecure},
 	words: -1,
 	examples: []example{
@@ -193,8 +197,9 @@ as a module. Without arguments, everything that the workspace imports is fetched
 var cmdPublish = command{
 	name: "publish", summary: "tag a module's version and push the tag",
 	usage: []string{"mwp publish [dir] [flags]"},
-	text: `Checks the module's manifest and that the work tree is clean, tags the commit with v
-and the manifest's version, and pushes the tag. A tag that exists is never moved.`,
+	text: `Checks the module's manifest and that the work tree is clean, tags the commit
+with v and the manifest's version, and pushes the tag. A tag that exists is never
+moved.`,
 	flags: []*flagSpec{&flagJSON, &flagDryRun, &flagRemote},
 	words: 1,
 	examples: []example{

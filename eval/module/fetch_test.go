@@ -269,6 +269,10 @@ func TestDamage(t *testing.T) {
 			os.RemoveAll(w.path("modules/" + c + "/pkg"))
 			w.write("modules/"+c+"/pkg->", filepath.Dir(outside))
 		}, "missing: pkg/a/x.md", true},
+		"link to a twin": {func(w *world) {
+			os.Rename(w.path("modules/"+c+"/pkg"), w.path("modules/"+c+"/twin"))
+			w.write("modules/"+c+"/pkg->", "twin")
+		}, "missing: pkg/a/x.md", true},
 		"directory for file": {func(w *world) {
 			os.Remove(w.path("modules/" + c + "/rules.md"))
 			w.write("modules/"+c+"/rules.md/x", "")
