@@ -30,10 +30,14 @@ var ignoreFileKind = graph.Define(graph.Definition[IgnoreFileValue, IgnoreFile]{
 // Kind returns the kind "ignore-file".
 func (IgnoreFile) Kind() *graph.Kind { return ignoreFileKind }
 
+// maxIgnoreBytes bounds a file of rules: parsed, a hostile one takes more than a
+// hundred times its size. A larger file has no rules, so that nothing is left out.
+const maxIgnoreBytes = 256 << 10
+
 // Compute reads and parses.
 func (n IgnoreFile) Compute(r graph.Reader) (v IgnoreFileValue, err error) {
 	f, err := graph.Need(r, graph.File{Path: n.Path})
-	if err != nil || f.Type != graph.Regular {
+	if err != nil || f.Type != graph.Regular || f.Size > maxIgnoreBytes {
 		return v, err
 	}
 	v.Text, v.patterns = f.Bytes, ignore.Parse(f.Bytes)

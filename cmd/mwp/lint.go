@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp"
@@ -63,9 +65,22 @@ func (a *app) pathsAndStdin() ([]string, error) {
 		}
 		paths = append(paths, more...)
 	}
-	for _, p := range paths {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range paths {
 		if p == "" {
 			return nil, usage("", "a path is empty")
+		}
+		// A list may name what a change deleted; whoever types a name means something.
+		if i < len(a.words) {
+			if !filepath.IsAbs(p) {
+				p = filepath.Join(dir, p)
+			}
+			if _, err := os.Lstat(p); err != nil {
+				return nil, usage("name files or directories of the workspace, or nothing for all of it", "cannot look at %s: %v", a.words[i], mwp.Innermost(err))
+			}
 		}
 	}
 	return paths, nil
