@@ -139,13 +139,13 @@ func (n Closure) Compute(r graph.Reader) (ClosureValue, error) {
 	w := tracing{Closure: n, r: r, first: map[string]int{}, modules: map[string]int{}, entered: map[string]bool{n.Real: true}}
 	level := []document{{n.Source, -1}}
 	for depth := 1; len(level) > 0; depth++ {
-		if depth > maxImportDepth+1 {
-			w.limit(level[0].Path, fmt.Sprintf("imports lead more than %d files deep", maxImportDepth))
-			break
-		}
 		var err error
 		if level, err = w.level(level, depth); err != nil {
 			return w.v, err
+		}
+		if i := slices.IndexFunc(w.v.References, tooDeep); i >= 0 {
+			w.limit(w.v.References[i].Declared, fmt.Sprintf("imports lead more than %d files deep", maxImportDepth))
+			break
 		}
 		if len(w.v.References) > maxCandidates {
 			w.limit(n.Path, fmt.Sprintf("more than %d imports", maxCandidates))
@@ -159,6 +159,10 @@ func (n Closure) Compute(r graph.Reader) (ClosureValue, error) {
 	w.v.Notes = sortedOnce(w.v.Notes)
 	return w.v, nil
 }
+
+// tooDeep reports an import beyond the bound. One that leads back to what is known
+// from nearer by makes no chain longer.
+func tooDeep(ref Reference) bool { return ref.Depth > maxImportDepth && ref.Same < 0 }
 
 func (w *tracing) limit(source, message string) {
 	w.v.Refusal = append(w.v.Refusal, ir.Diagnostic{

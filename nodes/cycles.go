@@ -95,11 +95,11 @@ func (s *cycleSearch) leadingTo(real string) map[string]bool {
 
 func (s *cycleSearch) walk(at string) {
 	for _, e := range s.next[at] {
-		if s.steps++; s.steps > maxCycleSteps || len(s.found) == maxCycles {
-			s.cut = true
-			return
-		}
+		s.steps++
+		s.cut = s.cut || s.steps > maxCycleSteps || e.to == s.start && len(s.found) == maxCycles
 		switch {
+		case s.cut:
+			return
 		case e.to == s.start:
 			s.report(append(slices.Clone(s.path), e))
 		case !s.back[e.to]:

@@ -29,7 +29,8 @@ func report(file string, ds []ir.Diagnostic) string {
 }
 
 // TestProblems compares the findings about every file below testdata/problems with
-// the list beside it: wording, order and positions are what users see.
+// the list beside it, refused imports included: wording, order and positions are
+// what users see.
 func TestProblems(t *testing.T) {
 	entries, err := os.ReadDir("testdata/problems")
 	if err != nil {
@@ -51,7 +52,14 @@ func TestProblems(t *testing.T) {
 			var got string
 			switch filepath.Ext(name) {
 			case ".md":
-				got = report(name, ParseDocument(b, Markdown).Problems)
+				d := ParseDocument(b, Markdown)
+				for _, i := range d.Header.Imports {
+					if i.Refused.Code != "" {
+						d.Problems = append(d.Problems, i.Refused)
+					}
+				}
+				ir.SortDiagnostics(d.Problems)
+				got = report(name, d.Problems)
 			case ".yaml":
 				got = report(name, ParseDocument(b, YAML).Problems)
 			case ".toml":

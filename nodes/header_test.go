@@ -119,6 +119,10 @@ func fillValue(v reflect.Value, rng *rand.Rand) {
 		for i := range v.NumField() {
 			fillValue(v.Field(i), rng)
 		}
+		// A refusal without a code is none, and is not written.
+		if ref, ok := v.Addr().Interface().(*ImportRef); ok && ref.Refused.Code == "" {
+			ref.Refused = ir.Diagnostic{}
+		}
 	case reflect.Slice:
 		if n := rng.IntN(4); n > 0 {
 			v.Set(reflect.MakeSlice(v.Type(), n, n))

@@ -27,7 +27,7 @@ func (c *located) imported(k *Candidate, w window, v *LayersValue) []Candidate {
 	if len(refs) == 0 || k.outside() != "" {
 		return ks
 	}
-	v.Problems = append(v.Problems, c.closure.Warnings...)
+	v.Findings = append(v.Findings, c.closure.Warnings...)
 	used := make([]bool, len(c.closure.Modules))
 	for i := range refs {
 		ref := &refs[i]
@@ -40,7 +40,7 @@ func (c *located) imported(k *Candidate, w window, v *LayersValue) []Candidate {
 		if ref.Missing != "" && !slices.Contains(v.Missing, ref.Missing) {
 			v.Missing = append(v.Missing, ref.Missing)
 		}
-		if ref.Home.PinKind == pin.Branch && ref.Import.Kind == ImportGit {
+		if ref.Home.PinKind == pin.Branch && ref.Via == ImportGit {
 			v.Findings = append(v.Findings, floating(ref))
 		}
 		if ref.Module >= 0 && !used[ref.Module] {
@@ -52,9 +52,13 @@ func (c *located) imported(k *Candidate, w window, v *LayersValue) []Candidate {
 }
 
 func floating(ref *Reference) ir.Diagnostic {
+	value := ref.Import.Value
+	if ref.Import.Kind == ImportWorkspace {
+		value = ref.Import.Git
+	}
 	return ir.Diagnostic{
 		Code: ir.FloatingRef, Severity: ir.SeverityWarning, Source: ref.Declared, Line: ref.Import.Line, Column: ref.Import.Column,
-		Message: fmt.Sprintf("git: %s names a branch; this is what it was at commit %s", pin.Mask(ref.Import.Value), short(ref.Home.Commit)),
+		Message: fmt.Sprintf("git: %s names a branch; this is what it was at commit %s", pin.Mask(value), short(ref.Home.Commit)),
 		Hint:    "name a tag or a commit after the @; `mwp import --update` looks again",
 	}
 }
@@ -157,7 +161,8 @@ func (c *located) place(k *Candidate, ref *Reference, from *Candidate) string {
 	if ref.Priority.Set {
 		own = ref.Priority.Value
 	}
-	k.Priority = max(0, min(own, from.Priority-1))
+	// The floor must not lift an import above an importer that lies below it.
+	k.Priority = max(min(0, from.Priority), min(own, from.Priority-1))
 	return how
 }
 

@@ -93,7 +93,7 @@ func ParseManifest(text []byte) ModuleManifest {
 			m.Problems = append(m.Problems, i.Refused)
 		}
 	}
-	if p, bad := unnamed(&d.Header, ir.SeverityError); bad {
+	if p, bad := unnamed(&d.Header, ir.SeverityError); bad && !failed(d.Problems) {
 		m.Problems = append(m.Problems, p)
 	}
 	ir.SortDiagnostics(m.Problems)

@@ -123,6 +123,8 @@ func TestOpenFails(t *testing.T) {
 	// A bare repository inside of a tree, with a configuration of the tree's author.
 	bare := filepath.Join(dir, "fixtures", "bare")
 	git(t, dir, "init", "-q", "--bare", bare)
+	git(t, bare, "config", "core.bare", "false")
+	git(t, bare, "config", "core.worktree", bare)
 	elsewhere := made(t, nil)
 	git(t, elsewhere, "config", "core.worktree", none)
 	for _, c := range []struct {
