@@ -43,18 +43,16 @@ func (w *Workspace) Diff(ctx context.Context, q DiffRequest) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var under []string
-	for _, p := range q.Paths {
-		place, err := w.find(p)
-		if err != nil {
+	places := make([]*place, len(q.Paths))
+	for i, p := range q.Paths {
+		if places[i], err = w.find(p); err != nil {
 			return nil, err
 		}
-		rel, ok := below(s.dir, place.abs)
-		if !ok {
+		if _, ok := below(s.dir, places[i].abs); !ok {
 			return nil, environment(ir.TargetOutsideRoot, nil, "run the command once for each workspace", "%s is outside the workspace %s", p, s.dir)
 		}
-		under = append(under, rel)
 	}
+	asked := nodes.Lint{Under: under(s.candidate, places)}
 	base, err := w.atRevision(ctx, s, q.Base)
 	if err != nil {
 		return nil, gitError(err)
@@ -69,7 +67,7 @@ func (w *Workspace) Diff(ctx context.Context, q DiffRequest) (*Result, error) {
 		return nil, err
 	}
 	deltas := slices.DeleteFunc(compare(before, after), func(d ir.TargetDelta) bool {
-		return len(under) > 0 && !slices.ContainsFunc(under, func(u string) bool { return u == "." || d.Path == u || strings.HasPrefix(d.Path, u+"/") })
+		return !asked.Covers(d.Path)
 	})
 	r := &Result{Root: s.dir, Stats: s.ev.Stats(), World: &s.world.Count, record: s.store.Flush}
 	if q.JSON {
@@ -109,7 +107,7 @@ func measured(ctx context.Context, ev *eval.Evaluator, explicit, floating bool) 
 		sources := map[string]int{}
 		for i, k := range layers.(nodes.LayersValue).Candidates {
 			if v := budget.(nodes.BudgetValue); k.Status == ir.Included && !v.Dropped[i] {
-				sources[k.ID] += v.Tokens[i]
+				sources[k.Source] += v.Tokens[i]
 			}
 		}
 		out[row.Path] = weight{row, sources}

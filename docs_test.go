@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -184,30 +185,86 @@ func markdown(doc string) string {
 // diagnostic code that any package declares, and no other.
 func TestErrorsDocument(t *testing.T) {
 	var codes []string
-	for _, dir := range []string{".", "nodes", "nodes/ir", "render", "cmd/mwp"} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains(notBuilt, d.Name()):
+			return filepath.SkipDir
+		case !d.IsDir() && strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go"):
+			codes = append(codes, codesIn(t, p)...)
 		}
-		for _, file := range files {
-			if !strings.HasSuffix(file, "_test.go") {
-				codes = append(codes, codesIn(t, file)...)
-			}
-		}
-	}
-	text, err := os.ReadFile("docs/errors.md")
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var documented []string
-	for _, m := range regexp.MustCompile("(?m)^### `([a-z_]+)`$").FindAllStringSubmatch(string(text), -1) {
-		documented = append(documented, m[1])
+	for code := range errorEntries(t) {
+		documented = append(documented, code)
 	}
 	slices.Sort(codes)
 	slices.Sort(documented)
 	if len(codes) == 0 || !slices.Equal(codes, documented) {
 		t.Errorf("docs/errors.md differs from the constants (-constants +document):\n%s", cmp.Diff(codes, documented))
 	}
+}
+
+// TestErrorsDocumentEntries checks that every entry begins with a severity, shows a
+// finding of its own code and of no other, with one of those severities, and says
+// what to do.
+func TestErrorsDocumentEntries(t *testing.T) {
+	finding := regexp.MustCompile(`(?m)^    (?:[^ ].*?: )?(error|warning|note)\[([a-z_]+)\]`)
+	for code, entry := range errorEntries(t) {
+		paragraphs := strings.Split(strings.TrimSpace(entry), "\n\n")
+		about, last := strings.ToLower(paragraphs[0]), paragraphs[len(paragraphs)-1]
+		if !regexp.MustCompile(`^(error|warning|note)\b`).MatchString(about) {
+			t.Errorf("docs/errors.md, %s: the entry begins with no severity: %q", code, paragraphs[0])
+		}
+		if strings.HasPrefix(last, "    ") {
+			t.Errorf("docs/errors.md, %s: nothing after the example says what to do", code)
+		}
+		found := finding.FindAllStringSubmatch(entry, -1)
+		if len(found) == 0 {
+			t.Errorf("docs/errors.md, %s: no example", code)
+		}
+		for _, m := range found {
+			if m[2] != code {
+				t.Errorf("docs/errors.md, %s: the example is of %s", code, m[2])
+			}
+			if !strings.Contains(about, m[1]) {
+				t.Errorf("docs/errors.md, %s: an example has the severity %s, which the entry does not mention: %q", code, m[1], paragraphs[0])
+			}
+		}
+	}
+}
+
+// errorEntries returns the text below each code's heading in docs/errors.md.
+func errorEntries(t *testing.T) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile("docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(b), "\r\n", "\n")
+	entries := map[string]string{}
+	heading := regexp.MustCompile("(?m)^(?:### `([a-z_]+)`|## .*)$")
+	places := heading.FindAllStringSubmatchIndex(text, -1)
+	for i, m := range places {
+		if m[2] < 0 {
+			continue
+		}
+		end := len(text)
+		if i+1 < len(places) {
+			end = places[i+1][0]
+		}
+		code := text[m[2]:m[3]]
+		if _, twice := entries[code]; twice {
+			t.Errorf("docs/errors.md has two entries for %s", code)
+		}
+		entries[code] = text[m[1]:end]
+	}
+	return entries
 }
 
 // codesIn returns the values of a file's constants of type Code.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/model-workspace-protocol/mwp/eval/module"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -67,7 +68,7 @@ func fetchFinding(ref pin.Ref, err error) ir.Diagnostic {
 	d := ir.Diagnostic{Code: ir.UnresolvedImport, Severity: ir.SeverityError, Message: fmt.Sprintf("cannot fetch %s: %v", ref.Key(), err)}
 	var e *module.Error
 	if errors.As(err, &e) {
-		d.Hint, d.Message = e.Hint, "cannot fetch "+ref.Key()+": "+e.Message
+		d.Hint, d.Message = e.Hint, "cannot fetch "+ref.Key()+": "+strings.TrimPrefix(e.Message, ref.Key()+": ")
 		switch code := ir.Code(e.Code); code {
 		case ir.TagMoved, ir.ModuleModified, ir.FloatingRef, ir.LockInvalid, ir.LimitExceeded:
 			d.Code = code

@@ -2,6 +2,7 @@ package mwp
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 
@@ -53,17 +54,20 @@ func (w *Workspace) Lint(ctx context.Context, q LintRequest) (*Result, error) {
 	return w.answer(ctx, question{target: target, node: node, floating: q.AllowFloating, fetch: q.Fetch})
 }
 
-// under lists the places below a root as a Lint node has them. The root itself
-// stands for everything.
+// under lists the places below a root as a Lint node has them: directories with a
+// final slash. The root itself stands for everything.
 func under(c candidate, places []*place) string {
 	var paths []string
 	for _, p := range places {
 		if rel, ok := below(c.dir, p.abs); ok {
+			if rel == "." {
+				return ""
+			}
+			if info, err := os.Lstat(p.abs); err == nil && info.IsDir() {
+				rel += "/"
+			}
 			paths = append(paths, rel)
 		}
-	}
-	if slices.Contains(paths, ".") {
-		return ""
 	}
 	slices.SortFunc(paths, ir.ComparePaths)
 	return strings.Join(slices.Compact(paths), "\x00")

@@ -57,7 +57,9 @@ type Result struct {
 	// World counts the file system calls behind the answer.
 	World *eval.Counters
 
-	record func() error
+	// refused is set when there is no map; an empty text may be a good answer.
+	refused bool
+	record  func() error
 }
 
 // Record writes what the next call will be served from. It is separate from Map
@@ -248,7 +250,7 @@ func (w *Workspace) serve(p *place, q *question) *Result {
 
 // refusal returns the error of a result that is none.
 func (r *Result) refusal() error {
-	if r.Text != nil {
+	if !r.refused {
 		return nil
 	}
 	err := error(&Refusal{Diagnostics: r.Notices})
@@ -328,7 +330,7 @@ func newResult(v *nodes.RenderedValue, q *question, target, root string) *Result
 		Root: root, Target: target, Missing: v.Missing,
 	}
 	if v.Refused {
-		r.Text = nil
+		r.Text, r.refused = nil, true
 		return r
 	}
 	if v.RootAt > 0 && !q.noRoot {

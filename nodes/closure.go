@@ -215,7 +215,6 @@ func (w *tracing) resolution(d document, res *Resolution, depth int) {
 	for _, t := range res.Targets {
 		ref := base
 		ref.Resource = t
-		w.edges = append(w.edges, importEdge{from: d.Real, to: t.Real, fromPath: d.Path, toPath: t.Path, line: res.Import.Line})
 		i := len(w.v.References)
 		if same, ok := w.first[t.key()]; ok {
 			ref.Same = same
@@ -244,25 +243,22 @@ func (w *tracing) enter(at int) ([]document, error) {
 			group, of = append(group, Context{Path: ref.Path, Real: ref.Real, Syntax: ref.Syntax}), append(of, i)
 		}
 	}
-	if len(group) == 0 {
-		return nil, nil
+	var values []any
+	if len(group) > 0 {
+		var err error
+		if values, err = w.r.Read(group); err != nil {
+			return nil, err
+		}
 	}
-	values, err := w.r.Read(group)
-	if err != nil {
-		return nil, err
-	}
+	imports := map[int]bool{}
 	for j, v := range values {
-		i := of[j]
-		ref := &w.v.References[i]
+		ref := &w.v.References[of[j]]
 		switch v := v.(type) {
 		case ConfigFileValue:
 			w.anchorText(ref, v)
 		case ContextValue:
 			w.header(ref, v)
-			if len(v.Header.Imports)+pipelinesOf(&v.Header) > 0 && !w.entered[ref.Real] {
-				w.entered[ref.Real] = true
-				next = append(next, document{ref.Source, i})
-			}
+			imports[of[j]] = len(v.Header.Imports)+pipelinesOf(&v.Header) > 0
 		}
 	}
 	for i := at; i < len(w.v.References); i++ {
@@ -270,7 +266,32 @@ func (w *tracing) enter(at int) ([]document, error) {
 			w.repeat(ref)
 		}
 	}
-	return next, w.sections(at)
+	if err := w.sections(at); err != nil {
+		return nil, err
+	}
+	// What leads nowhere imports nothing, and no cycle passes it.
+	for i := at; i < len(w.v.References); i++ {
+		ref := &w.v.References[i]
+		if ref.Real == "" || ref.Problem.Code != "" {
+			continue
+		}
+		w.edges = append(w.edges, importEdge{
+			from: w.importer(ref), to: ref.Real, fromPath: ref.Declared, toPath: ref.Path, line: ref.Import.Line,
+		})
+		if imports[i] && !w.entered[ref.Real] {
+			w.entered[ref.Real] = true
+			next = append(next, document{ref.Source, i})
+		}
+	}
+	return next, nil
+}
+
+// importer returns where the document lies that declares a reference.
+func (w *tracing) importer(ref *Reference) string {
+	if ref.Importer < 0 {
+		return w.Real
+	}
+	return w.v.References[ref.Importer].Real
 }
 
 func pipelinesOf(h *Header) int {
@@ -399,6 +420,10 @@ func (w *tracing) sections(at int) error {
 			continue
 		}
 		message, hint := SectionProblem(ref.Section, headings)
+		if matches > 1 {
+			// The headings of a Sections have no lines.
+			message = fmt.Sprintf("expected one heading %q, found %d", abbreviate(ref.Section), matches)
+		}
 		ref.Problem = ir.Diagnostic{
 			Code: ir.SectionUnknown, Severity: ir.SeverityError, Source: ref.Declared,
 			Line: ref.Import.Line, Column: ref.Import.Column,

@@ -25,10 +25,11 @@ const (
 // cycles returns a finding for each elementary cycle of imports, rotated to begin
 // at its smallest path and sorted (D-26), up to a bound that is said.
 func cycles(edges []importEdge) []ir.Diagnostic {
-	s := cycleSearch{next: map[string][]importEdge{}, names: map[string]string{}}
+	s := cycleSearch{next: map[string][]importEdge{}, importers: map[string][]string{}, names: map[string]string{}}
 	for _, e := range edges {
 		if !slices.ContainsFunc(s.next[e.from], func(o importEdge) bool { return o.to == e.to }) {
 			s.next[e.from] = append(s.next[e.from], e)
+			s.importers[e.to] = append(s.importers[e.to], e.from)
 		}
 		for real, name := range map[string]string{e.from: e.fromPath, e.to: e.toPath} {
 			if old, ok := s.names[real]; !ok || ir.ComparePaths(name, old) < 0 {
@@ -42,6 +43,9 @@ func cycles(edges []importEdge) []ir.Diagnostic {
 	}
 	slices.SortFunc(starts, func(a, b string) int { return ir.ComparePaths(s.names[a], s.names[b]) })
 	for _, start := range starts {
+		if s.cut {
+			break
+		}
 		s.start, s.back = start, s.leadingTo(start)
 		s.path = s.path[:0]
 		s.walk(start)
@@ -59,9 +63,12 @@ func cycles(edges []importEdge) []ir.Diagnostic {
 
 // cycleSearch looks for cycles by depth-first walks from one document at a time.
 type cycleSearch struct {
-	next  map[string][]importEdge
-	names map[string]string
-	start string
+	// next holds what a document imports, importers the other direction; a document
+	// that was a start is in next no more.
+	next      map[string][]importEdge
+	importers map[string][]string
+	names     map[string]string
+	start     string
 	// back holds the documents from which imports lead to start.
 	back  map[string]bool
 	path  []importEdge
@@ -83,8 +90,8 @@ func (s *cycleSearch) leadingTo(real string) map[string]bool {
 	for pending := []string{real}; len(pending) > 0; {
 		at := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		for _, from := range reverse[at] {
-			if !found[from] {
+		for _, from := range s.importers[at] {
+			if !found[from] && s.next[from] != nil {
 				found[from] = true
 				pending = append(pending, from)
 			}

@@ -193,11 +193,15 @@ func outcome(code ir.Code) string {
 // unresolvedSource is what the trace calls an import that led nowhere.
 func unresolvedSource(ref *Reference) string {
 	switch ref.Import.Kind {
-	case ImportLocal:
-		if ref.Import.Refused.Code == "" {
-			file, _ := ref.Import.Target()
-			return path.Join(parent(ref.Declared), file)
+	case ImportLocal, ImportWorkspace:
+		if ref.Import.Refused.Code != "" {
+			break
 		}
+		file, _ := ref.Import.Target()
+		if ref.Import.Kind == ImportLocal {
+			file = path.Join(parent(ref.Declared), file)
+		}
+		return file
 	case ImportGit:
 		return pin.Mask(ref.Import.Value)
 	}

@@ -305,7 +305,7 @@ func (im *importing) paths(ls []lookup) error {
 		case to.Type == graph.Absent:
 			im.unresolved(l, "there is no %s", display)
 		case inGenerated(to.Path):
-			im.unresolved(l, "%s holds generated files; a module is imported with git:", path.Dir(display))
+			im.unresolved(l, "%s lies among generated files; a module is imported with git:", to.Path)
 		case to.Type == graph.Directory && l.at < 0:
 			im.unresolved(l, "%s is a directory, and a pipeline is a file", display)
 		case to.Type == graph.Directory:

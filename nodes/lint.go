@@ -18,7 +18,8 @@ type Lint struct {
 	Explicit      bool
 	AllowFloating bool
 	Profile       string
-	// Under are the directories or files to look at, joined by NUL bytes; "" for all.
+	// Under are the directories, each with a final slash, and the files to look at,
+	// joined by NUL bytes; "" for all. What is gone may have been either.
 	Under string
 }
 
@@ -119,17 +120,17 @@ func (n Lint) Compute(r graph.Reader) (v ir.LintReport, err error) {
 	}
 	v.Findings = s.findings
 	for _, d := range s.tree.Dirs {
-		if n.covers(d) && !s.isForeign(d) {
+		if n.Covers(d) && !s.isForeign(d) {
 			v.Directories++
 		}
 	}
 	var ns []LintPlace
 	for _, p := range s.places {
 		m := marksOf(p.Found)
-		if m.anchor != graph.Absent && n.covers(p.Dir) {
+		if m.anchor != graph.Absent && n.Covers(p.Dir) {
 			v.Anchors++
 		}
-		if n.covers(p.Dir) && (m.anchor != graph.Absent || m.manifest || len(m.contexts)+len(m.strays) > 0) {
+		if n.Covers(p.Dir) && (m.anchor != graph.Absent || m.manifest || len(m.contexts)+len(m.strays) > 0) {
 			chain := Chain{Target: p.Dir, Explicit: n.Explicit, AllowFloating: n.AllowFloating, Profile: n.Profile}
 			ns = append(ns, LintPlace{Chain: chain, Found: encodeFound(p.Found)})
 		}
@@ -171,14 +172,14 @@ func (n Lint) Compute(r graph.Reader) (v ir.LintReport, err error) {
 	return v, nil
 }
 
-// covers reports whether a directory was asked for: it lies in one of the paths, or
+// Covers reports whether a directory was asked for: it lies in one of the paths, or
 // a path names a file in it.
-func (n Lint) covers(dir string) bool {
+func (n Lint) Covers(dir string) bool {
 	if n.Under == "" {
 		return true
 	}
 	for path := range strings.SplitSeq(n.Under, "\x00") {
-		if within(dir, path) || parent(path) == dir && path != "." {
+		if d, known := strings.CutSuffix(path, "/"); within(dir, d) || !known && parent(path) == dir {
 			return true
 		}
 	}

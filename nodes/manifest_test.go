@@ -71,7 +71,7 @@ func TestManifestProblems(t *testing.T) {
 	for _, tt := range []struct{ lines, want string }{
 		{"name: m", ""},
 		{"version: 1", "1 error frontmatter_invalid"},
-		{"name: ''", "1 error frontmatter_invalid, 2:7 error frontmatter_invalid"},
+		{"name: ''", "2:7 error frontmatter_invalid"},
 		{"name: m\nmax_tokens: 5\nwindow: 1\nscope: local\npriority: 1\nschema: 1", "3:1 warning frontmatter_unknown_key, 4:1 warning frontmatter_unknown_key, 5:1 warning frontmatter_unknown_key, 6:1 warning frontmatter_unknown_key, 7:1 warning frontmatter_unknown_key"},
 		{"name: m\nimports:\n- local: ../x\n- git: short", "4:10 error import_escapes, 5:8 error import_kind_invalid"},
 		{"name: m\npipelines: x", "3:12 error import_kind_invalid"},

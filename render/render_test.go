@@ -270,7 +270,7 @@ func TestNamesCannotForgeLines(t *testing.T) {
 }
 
 func TestTitles(t *testing.T) {
-	origin := &ir.Origin{Module: "rust"}
+	origin := func(file string) *ir.Origin { return &ir.Origin{Module: "rust", Path: file} }
 	for _, c := range []struct {
 		e       ir.Entry
 		first   bool
@@ -291,10 +291,17 @@ func TestTitles(t *testing.T) {
 		{ir.Entry{Layer: 2, Source: ".mwp-context.md"}, false, "shop", "Stage contract: (root)"},
 		{ir.Entry{Layer: 3, Source: "docs/api.md"}, false, "", "Module reference: docs/api.md"},
 		{ir.Entry{Layer: 3, Source: "docs/.mwp-context.md"}, false, "", "Module reference: docs/.mwp-context.md"},
-		{ir.Entry{Layer: 3, Source: ".mwp/modules/abc/rules/e.md", Origin: origin}, false, "", "Module reference: rust/rules/e.md"},
-		{ir.Entry{Layer: 3, Source: ".mwp/modules/abc/.mwp-module.md", Origin: origin}, false, "", "Module reference: rust"},
-		{ir.Entry{Layer: 1, Source: ".mwp/modules/abc/api/.mwp-context.md", Origin: origin}, false, "", "Module: rust/api"},
-		{ir.Entry{Layer: 4, Source: ".mwp/modules/abc/plan.md", Origin: origin}, false, "", "Working artifact: .mwp/modules/abc/plan.md"},
+		{ir.Entry{Layer: 3, Source: ".mwp/modules/abc/rules/e.md", Origin: origin("rules/e.md")}, false, "", "Module reference: rust/rules/e.md"},
+		{ir.Entry{Layer: 3, Source: ".mwp/modules/abc/.mwp-module.md", Origin: origin(".mwp-module.md")}, false, "", "Module reference: rust"},
+		{ir.Entry{Layer: 1, Source: ".mwp/modules/abc/api/.mwp-context.md", Origin: origin("api/.mwp-context.md")}, false, "", "Module: rust/api"},
+		{ir.Entry{Layer: 4, Source: ".mwp/modules/abc/plan.md", Origin: origin("plan.md")}, false, "", "Working artifact: .mwp/modules/abc/plan.md"},
+		{ir.Entry{Layer: 3, Source: "vendor/rust/.mwp/config.toml", Origin: origin(".mwp/config.toml")}, false, "", "Module reference: rust"},
+		{ir.Entry{Layer: 3, Source: "vendor/rust/r.md", Section: "Errors", Origin: origin("r.md")}, false, "", "Module reference: rust/r.md#Errors"},
+		{ir.Entry{Layer: 1, Source: "vendor/x/r.md", Origin: &ir.Origin{Path: "r.md"}}, false, "", "Module: vendor/x/r.md"},
+		{ir.Entry{Layer: 3, Source: "docs/api.md", Section: "C# notes"}, false, "", "Module reference: docs/api.md#C# notes"},
+		{ir.Entry{Layer: 1, Source: "web/.mwp-context.md", Section: "Rules"}, false, "", "Module: web/.mwp-context.md#Rules"},
+		{ir.Entry{Layer: 4, Source: "plan.md", Section: "Now"}, false, "", "Working artifact: plan.md#Now"},
+		{ir.Entry{Source: "docs/who.md", Section: "We"}, false, "", "Project identity: docs/who.md#We"},
 	} {
 		if got := title(&c.e, c.first, c.project); got != c.want {
 			t.Errorf("title(L%d %s, first %v, project %q) = %q, want %q", c.e.Layer, c.e.Source, c.first, c.project, got, c.want)

@@ -73,7 +73,7 @@ func engineMap() *ir.Map {
 			L3: []ir.Entry{
 				{ID: ".mwp/modules/3f2a91cdeadbeef/rules/errors.md", Source: ".mwp/modules/3f2a91cdeadbeef/rules/errors.md", Layer: 3, Priority: 49, Tokens: 8,
 					ImportsChain: []string{"engine/.mwp-context.md", ".mwp/modules/3f2a91cdeadbeef/.mwp-module.md"}, BodyMarkdown: "## Errors\n\nUse thiserror.\n",
-					Origin: &ir.Origin{Module: "rust-idiomatic", Version: "2.1.0", URL: "https://example.org/r.git", Ref: "v2.1.0", SHA: "3f2a91cdeadbeef"}},
+					Origin: &ir.Origin{Module: "rust-idiomatic", Version: "2.1.0", URL: "https://example.org/r.git", Ref: "v2.1.0", SHA: "3f2a91cdeadbeef", Path: "rules/errors.md"}},
 				{ID: "docs/api.md", Source: "docs/api.md", Layer: 3, Priority: 30, Tokens: 2, BodyMarkdown: "API\n"},
 			},
 			L4: []ir.Entry{{ID: "work/plan.md", Source: "work/plan.md", Layer: 4, Priority: 50, Tokens: 1, BodyMarkdown: "",

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -19,6 +21,9 @@ func (a *app) runImport() error {
 		if len(a.words) > 1 || a.check || a.update || a.frozen {
 			return misspelt("run `mwp import outdated`", "outdated takes no further arguments")
 		}
+		if a.offline {
+			return misspelt("leave --offline and MWP_OFFLINE out", "outdated asks the repositories, and --offline does not")
+		}
 		return a.outdated(ws)
 	case a.check:
 		if len(a.words) > 0 || a.update {
@@ -27,6 +32,11 @@ func (a *app) runImport() error {
 		return a.checkModules(ws)
 	case a.update && (a.frozen || a.offline):
 		return misspelt("give one of them", "--update asks repositories and changes the lock file; --frozen and --offline do not")
+	}
+	for _, w := range a.words {
+		if err := a.badReference(w); err != nil {
+			return err
+		}
 	}
 	imported, err := ws.Import(a.ctx, mwp.ImportRequest{
 		References: a.words, Update: a.update, Frozen: a.frozen, AllowFloating: a.floating,
@@ -50,7 +60,9 @@ func (a *app) runImport() error {
 			continue
 		}
 		a.report(a.findings(m.Err)...)
-		if worst = errNegative; exitCode(m.Err) == 4 {
+		if exitCode(m.Err) != 4 {
+			worst = errNegative
+		} else if worst == nil {
 			worst = errEnvironment
 		}
 	}
@@ -58,6 +70,25 @@ func (a *app) runImport() error {
 		a.note("the workspace imports no git modules")
 	}
 	return worst
+}
+
+// badReference refuses words that are neither a reference nor the name of
+// something, and asks whether outdated was meant (U-10).
+func (a *app) badReference(w string) error {
+	if w == "" {
+		return usage("name a repository or a module's directory, or leave it out for everything", "a reference is empty")
+	}
+	if mwp.Suggest(w, []string{"outdated"}) == "" {
+		return nil
+	}
+	dir, err := a.dir()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(dir, w)); err == nil {
+		return nil
+	}
+	return misspelt("did you mean outdated?", "import: there is no module %s", quoted(w))
 }
 
 // importedText prints what to write into a context file, and what it stands for.

@@ -75,15 +75,24 @@ func (a *app) pathsAndStdin() ([]string, error) {
 		}
 		// A list may name what a change deleted; whoever types a name means something.
 		if i < len(a.words) {
-			if !filepath.IsAbs(p) {
-				p = filepath.Join(dir, p)
-			}
-			if _, err := os.Lstat(p); err != nil {
-				return nil, usage("name files or directories of the workspace, or nothing for all of it", "cannot look at %s: %v", a.words[i], mwp.Innermost(err))
+			if err := lookedAt(dir, p); err != nil {
+				return nil, err
 			}
 		}
 	}
 	return paths, nil
+}
+
+// lookedAt refuses a path, relative to dir, that leads to nothing.
+func lookedAt(dir, p string) error {
+	file := p
+	if !filepath.IsAbs(p) {
+		file = filepath.Join(dir, p)
+	}
+	if _, err := os.Lstat(file); err != nil {
+		return usage("name files or directories of the workspace, or nothing for all of it", "cannot look at %s: %v", p, mwp.Innermost(err))
+	}
+	return nil
 }
 
 // maxStdin bounds what is read of paths; a list that is longer means everything.
@@ -122,6 +131,15 @@ func (a *app) runTargets() error {
 	target, err := a.target()
 	if err != nil {
 		return err
+	}
+	if target != "" {
+		dir, err := a.dir()
+		if err != nil {
+			return err
+		}
+		if err := lookedAt(dir, target); err != nil {
+			return err
+		}
 	}
 	ws, err := a.workspace()
 	if err != nil {

@@ -41,6 +41,12 @@ func TestScripts(t *testing.T) {
 			for name, value := range gitVariables(home) {
 				env.Setenv(name, value)
 			}
+			// For scripts that take PATH away.
+			mwp, err := exec.LookPath("mwp")
+			if err != nil {
+				return err
+			}
+			env.Setenv("MWP", mwp)
 			// A name that would move a terminal's cursor and turn its text round.
 			env.Setenv("CSI", "a\u009b31m\u202eb")
 			// Under -race every process would sleep for a second before it ends.

@@ -94,7 +94,9 @@ func (s *Store) ask(ctx context.Context, r protocol.Request) (protocol.Response,
 }
 
 // run starts the program and returns what it wrote: all of standard output and the
-// last line of standard error. No process of its group is left.
+// last line of standard error. No process of its group is left. Its standard input
+// stays open until it has ended; so when this process is killed, the program sees
+// that nobody waits any more.
 func (s *Store) run(ctx context.Context, path string, r protocol.Request) (answer []byte, last string, err error) {
 	request, err := json.Marshal(r)
 	if err != nil {
@@ -114,7 +116,6 @@ func (s *Store) run(ctx context.Context, path string, r protocol.Request) (answe
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Env = environment(s.Env)
 	cmd.Stdout, cmd.Stderr = outW, progressW
-	// It stays open while we wait: the program takes its end for ours.
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		outW.Close()

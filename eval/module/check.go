@@ -188,7 +188,7 @@ func (v view) compare(r pin.Record, dir, files string, sums []pin.Sum) ([]Proble
 			continue
 		}
 		if covered == nil {
-			covered = v.covered(r.Commit, dir)
+			covered = v.covered(r.Commit)
 		}
 		if !covered[strings.TrimPrefix(dir+"/"+e.path, "/")] {
 			out = append(out, Problem{r.Key, e.path, Extra})
@@ -197,13 +197,13 @@ func (v view) compare(r pin.Record, dir, files string, sums []pin.Sum) ([]Proble
 	return out, nil
 }
 
-// covered returns the files, relative to the repository, that the pinned modules
-// of a commit have whose directory is another than dir.
-func (v view) covered(commit, dir string) map[string]bool {
+// covered returns the files, relative to the repository, that the lists of a
+// commit's pinned modules have.
+func (v view) covered(commit string) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range v.lock.Records {
 		ref, err := pin.ParseRef(r.Key)
-		if err != nil || r.Commit != commit || ref.Dir == dir {
+		if err != nil || r.Commit != commit {
 			continue
 		}
 		sums, _ := v.list(r, ref.Dir)

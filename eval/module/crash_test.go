@@ -69,8 +69,6 @@ var scenarios = map[string]scenario{
 	},
 }
 
-var errStop = errors.New("stopped here")
-
 // fetchAll fetches and returns the first error.
 func fetchAll(t *testing.T, s *Store, wants []Want) error {
 	for _, o := range s.Fetch(t.Context(), wants) {
@@ -118,56 +116,14 @@ func TestStoppedAnywhere(t *testing.T) {
 		for _, forGood := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s,forGood=%v", name, forGood), func(t *testing.T) {
 				t.Parallel()
-				final := map[string]string{}
+				var final map[string]string
 				for n := 1; ; n++ {
-					if n > 100 {
-						t.Fatal("a fetch makes more than a hundred changes")
-					}
-					w := newWorld(t)
-					url := w.serve("m", simple("m"))
-					sc.before(w, url)
-					old, oldState := w.good(), w.snapshot()
-					ops, what := 0, ""
-					w.store.before = func(op, name string) error {
-						ops++
-						if ops == n {
-							what = op + " " + name
-						}
-						if ops == n || ops > n && forGood {
-							return fmt.Errorf("%w: %w", errStop, syscall.ENOSPC)
-						}
-						return nil
-					}
-					err := fetchAll(t, w.store, sc.wants(url))
-					w.store.before = nil
+					what, state := sc.stop(t, n, forGood)
 					if what == "" {
-						if err != nil {
-							t.Fatal(err)
+						if n == 1 {
+							t.Error("nothing was changed, and the test tests nothing")
 						}
 						break
-					}
-					for key, usable := range w.good() {
-						if was, ok := old[key]; !usable && (!ok || was) {
-							t.Errorf("stopped before %s: %s passes for a module and is none", what, key)
-						}
-					}
-					if err != nil && !errors.Is(err, syscall.ENOSPC) {
-						t.Errorf("stopped before %s: %v", what, err)
-					}
-					if err != nil && !forGood {
-						w.checkFailed(what, oldState)
-					}
-					if err := fetchAll(t, w.store, sc.wants(url)); err != nil {
-						t.Fatalf("stopped before %s: the next fetch: %v", what, err)
-					}
-					// What needs no download cleans nothing up.
-					w.must(w.serve("o", simple("o")) + "@v1.0.0")
-					if problems, err := w.store.Check(t.Context()); err != nil || len(problems) > 0 {
-						t.Errorf("stopped before %s: Check = %v, %v", what, problems, err)
-					}
-					state := map[string]string{}
-					for name, content := range w.snapshot() {
-						state[name] = strings.ReplaceAll(content, w.dir, "")
 					}
 					if n == 1 {
 						final = state
@@ -178,6 +134,64 @@ func TestStoppedAnywhere(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// stop stops the scenario's fetch before its n-th change, what, "" when there are
+// fewer. It returns the state after another fetch.
+func (sc scenario) stop(t *testing.T, n int, forGood bool) (what string, state map[string]string) {
+	w := newWorld(t)
+	url := w.serve("m", simple("m"))
+	sc.before(w, url)
+	old, oldState := w.good(), w.snapshot()
+	ops := 0
+	w.store.before = func(op, name string) error {
+		if ops++; ops == n {
+			what = op + " " + name
+		}
+		if ops == n || ops > n && forGood {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	err := fetchAll(t, w.store, sc.wants(url))
+	w.store.before = nil
+	for key, usable := range w.good() {
+		if was, ok := old[key]; !usable && (!ok || was) {
+			t.Errorf("stopped before %s: %s passes for a module and is none", what, key)
+		}
+	}
+	if err != nil && (what == "" || !errors.Is(err, syscall.ENOSPC)) {
+		t.Errorf("stopped before %q: %v", what, err)
+	}
+	if err != nil && !forGood {
+		w.checkFailed(what, oldState)
+	}
+	if err := fetchAll(t, w.store, sc.wants(url)); err != nil {
+		t.Fatalf("stopped before %s: the next fetch: %v", what, err)
+	}
+	// What needs no download cleans nothing up; the next one that does begins so.
+	w.sweep()
+	if problems, err := w.store.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("stopped before %s: Check = %v, %v", what, problems, err)
+	}
+	state = map[string]string{}
+	for name, content := range w.snapshot() {
+		state[name] = strings.ReplaceAll(content, w.dir, "")
+	}
+	return what, state
+}
+
+// sweep does what a download of another repository begins with.
+func (w *world) sweep() {
+	w.t.Helper()
+	modules, err := w.store.open(true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer modules.close()
+	if err := w.store.sweep(w.t.Context(), modules, repositoryLock(ref(w.t, "https://h/other@v1"))); err != nil {
+		w.t.Fatal(err)
 	}
 }
 

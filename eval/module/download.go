@@ -35,7 +35,6 @@ func (s *Store) download(ctx context.Context, w Want, r pin.Record) (pin.Record,
 	if err != nil {
 		return r, nil, failed(err, "write", filepath.Join(modules.path, temp))
 	}
-	s.say("fetching " + show(w.Ref.Key()))
 	answer, err := s.ask(ctx, protocol.Request{
 		Op: protocol.Fetch, URL: w.Ref.URL, Dir: w.Ref.Dir, Ref: w.Ref.Name, Commit: r.Commit,
 		Floating: w.Floating, Insecure: w.Insecure, Into: filepath.Join(modules.path, temp, filesDir),

@@ -19,7 +19,7 @@ const (
 	// change.
 	Unresolved = "unresolved_import"
 	// LockInvalid is a lock file that cannot be used or replaced.
-	LockInvalid = "modules_lock_invalid"
+	LockInvalid = "lock_invalid"
 	// FetcherMissing is a missing mwp-git, FetcherFailed one that did not answer as
 	// agreed.
 	FetcherMissing = "fetcher_missing"

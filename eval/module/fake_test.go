@@ -73,6 +73,7 @@ func fakeFetcher() {
 	if err := json.NewDecoder(os.Stdin).Decode(&q); err != nil {
 		panic(err)
 	}
+	fmt.Fprintln(os.Stderr, "fetching "+q.URL)
 	dir := strings.TrimPrefix(q.URL, "file://")
 	text, err := os.ReadFile(filepath.Join(dir, "remote.json"))
 	if err != nil {
@@ -104,9 +105,18 @@ func misbehave(r remote, q protocol.Request, dir string) {
 	switch r.Behave {
 	case "hang":
 		forever()
-	case "hang ready":
-		// Tells its process id, and goes on when it is told to.
-		fmt.Fprintln(os.Stderr, os.Getpid())
+	case "hang ready", "hang mindful":
+		// Tells its process id, and goes on when it is told to. A mindful one ends when
+		// nobody waits any more.
+		if r.Behave == "hang mindful" {
+			if _, err := cas.Lock(context.Background(), filepath.Join(dir, "held"), nil); err != nil {
+				panic(err)
+			}
+			go func() {
+				io.Copy(io.Discard, os.Stdin)
+				os.Exit(5)
+			}()
+		}
 		fifo(filepath.Join(dir, "ready"), os.O_WRONLY, fmt.Sprintln(os.Getpid()))
 		fifo(filepath.Join(dir, "go"), os.O_RDONLY, "")
 	case "garbage":
@@ -420,13 +430,4 @@ func inChild(args []string) {
 	for _, o := range s.Fetch(context.Background(), wants) {
 		fmt.Printf("%s %v\n", code(o.Err), o.Err)
 	}
-}
-
-// child prepares a second process that fetches references; it kills itself before
-// its kill-th change, if kill is not 0.
-func (w *world) child(kill int, refs ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), quickRace, childEnv+"=in \n"+w.dir+"\n"+fmt.Sprint(kill)+"\n"+strings.Join(refs, "\n"))
-	cmd.Stderr = os.Stderr
-	return cmd
 }

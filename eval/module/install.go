@@ -152,7 +152,7 @@ func (a *area) holds(name, digest string) bool {
 // another pinned module of the commit has.
 func (v view) prune(commit, dir string, sums []pin.Sum) error {
 	files, _ := pin.Store(commit, dir)
-	keep := v.covered(commit, dir)
+	keep := v.covered(commit)
 	for _, sum := range sums {
 		keep[strings.TrimPrefix(dir+"/"+sum.Path, "/")] = true
 	}

@@ -4,6 +4,7 @@ package module
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,9 +14,21 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/model-workspace-protocol/mwp/cas"
 )
+
+// child prepares a second process that fetches references; it kills itself before
+// its kill-th change, if kill is not 0.
+func (w *world) child(kill int, refs ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), quickRace, childEnv+"=in \n"+w.dir+"\n"+fmt.Sprint(kill)+"\n"+strings.Join(refs, "\n"))
+	cmd.Stderr = os.Stderr
+	return cmd
+}
 
 // together runs second processes that begin at the same time, and returns their
 // output.
@@ -207,11 +220,43 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
-// TestWaiting: who waits for another process says so.
+// TestNobodyWaits: the end of a process ends its mwp-git's input.
+func TestNobodyWaits(t *testing.T) {
+	w := newWorld(t)
+	r := simple("m")
+	r.Behave = "hang mindful"
+	url := w.serve("m", r)
+	if err := mkfifo(filepath.Join(w.dir, "m", "ready")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := w.child(0, url+"@v1.0.0")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fifo(filepath.Join(w.dir, "m", "ready"), os.O_RDONLY, "")
+	held := filepath.Join(w.dir, "m", "held")
+	if _, ok, err := cas.TryLock(held); ok || err != nil {
+		t.Fatalf("the fetcher is gone, and the test tests nothing: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	unlock, err := cas.Lock(ctx, held, nil)
+	if err != nil {
+		t.Fatalf("the fetcher is still there: %v", err)
+	}
+	unlock()
+}
+
+// TestWaiting: who waits for another process says so. The other one keeps its
+// mwp-git's input open meanwhile.
 func TestWaiting(t *testing.T) {
 	w := newWorld(t)
 	r := simple("m")
-	r.Behave = "hang ready"
+	r.Behave = "hang mindful"
 	url := w.serve("m", r)
 	for _, name := range []string{"ready", "go"} {
 		if err := mkfifo(filepath.Join(w.dir, "m", name)); err != nil {

@@ -42,7 +42,8 @@ type Map struct {
 	Intents         []Listed         `json:"intents"`
 	Pipelines       []Listed         `json:"pipelines"`
 	Notes           []Listed         `json:"notes"`
-	// Modules lists what the map imports modules from, in the order of the map.
+	// Modules lists the modules that the map draws on, in the order in which its
+	// imports name them.
 	Modules []Module `json:"modules"`
 	Budgets Budgets  `json:"budgets"`
 	// TokenCounter names the counter behind every token number (D-39).

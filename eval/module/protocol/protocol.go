@@ -1,6 +1,7 @@
 // Package protocol is what mwp and its helper mwp-git say to each other: one JSON
-// object on the helper's standard input, one on its standard output, progress as
-// lines on its standard error. The helper answers failures in the same way and
+// object on the helper's standard input, which then stays open until the answer is
+// there, so that its end means that nobody waits; one object on its standard output;
+// progress as lines on its standard error. The helper answers failures in the same way and
 // exits with 0; any other exit is a crash.
 //
 // It holds types and may not do anything.
