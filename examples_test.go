@@ -53,10 +53,10 @@ var exampleMaps = []struct {
 		example: "polyglot", target: "backend/src/api/routes.ts",
 		entries: []string{
 			"L0 .mwp/config.toml", "L1 backend/.mwp", "L1 backend/.mwp-context.md",
+			"L1 packages/.mwp-context.md", // imported by the one before it
 			"L2 backend/src/api/.mwp-context.md",
 		},
-		candidates: 5, // and the import, which this version does not resolve
-		warnings:   []string{"unsupported_yet"},
+		candidates: 5,
 	},
 	{example: "polyglot", entries: []string{"L0 .mwp/config.toml"}, candidates: 1},
 	{example: "minimal", entries: []string{"L0 .mwp"}, candidates: 1},

@@ -35,18 +35,35 @@ var rooms = map[string]room{
 	"graph":        {ours: []string{"cas"}, never: append([]string{"math/rand", "math/rand/v2"}, noFiles...)},
 	"nodes/ir":     {never: noFiles},
 	"nodes/tokens": {never: noFiles},
+	"nodes/pin":    {never: noFiles},
+	"nodes/ignore": {never: noFiles},
 	"render":       {ours: []string{"nodes/ir"}, never: append([]string{"time.Now"}, noFiles...)},
 	"nodes": {
-		ours:    []string{"graph", "cas", "nodes/ir", "nodes/ignore", "nodes/tokens", "render"},
+		ours:    []string{"graph", "cas", "nodes/ir", "nodes/ignore", "nodes/pin", "nodes/tokens", "render"},
 		outside: []string{"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3", "github.com/adrg/frontmatter"},
 		never:   noFiles,
 	},
 	"eval": {ours: []string{"graph", "cas"}, outside: []string{"golang.org/x/sync/", "golang.org/x/sys/windows"}, never: noNetwork},
-	"":     {ours: []string{"cas", "graph", "eval", "nodes", "nodes/ir", "nodes/tokens", "render"}, never: noNetwork},
+	// What is fetched from strangers is fetched by another program, which alone has
+	// the network (D-35).
+	"eval/module/protocol": {never: noNetwork},
+	"eval/module":          {ours: []string{"cas", "graph", "nodes/pin", "eval/module/protocol"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
+	"eval/vcs":             {ours: []string{"cas", "graph", "nodes/pin"}, never: noNetwork},
+	"": {
+		ours:  []string{"cas", "graph", "eval", "eval/module", "eval/vcs", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render"},
+		never: noNetwork,
+	},
 	"cmd/mwp": {
 		ours:    []string{"", "mcp", "nodes/ir"},
 		outside: []string{"github.com/peterbourgon/ff/v3", "golang.org/x/term"},
 		never:   noNetwork,
+	},
+	"cmd/mwp-git": {
+		ours: []string{"nodes/pin", "eval/module/protocol"},
+		outside: []string{
+			"github.com/go-git/go-git/v5", "github.com/go-git/go-billy/v5",
+			"golang.org/x/crypto", "golang.org/x/text", "golang.org/x/net",
+		},
 	},
 	"bench": {ours: []string{"*"}, never: noNetwork},
 }

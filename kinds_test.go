@@ -16,9 +16,63 @@ import (
 	"github.com/model-workspace-protocol/mwp/eval"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/pin"
 )
 
 var updateKinds = flag.Bool("update-kinds", false, "record the digests of every kind's results")
+
+// withModule stands for a workspace that imports a git module, which no example can
+// have without a fetch.
+const withModule = "module"
+
+func moduleWorkspace(t *testing.T) string {
+	t.Helper()
+	commit := strings.Repeat("0a", 20)
+	root := unpack(t, `
+-- .mwp/config.toml --
+description = "d"
+-- .gitignore --
+build/
+-- packages/.mwp-context.md --
+---
+imports:
+  - git: https://example.org/o/rules.git@v1
+  - local: s.md#Two
+---
+P
+-- packages/s.md --
+# One
+1
+# Two
+2
+-- other/AGENTS.md --
+-- .mwp/modules/`+commit+`/.mwp-module.md --
+---
+name: rules
+imports:
+  - local: r.md
+---
+-- .mwp/modules/`+commit+`/r.md --
+R
+`)
+	modules := filepath.Join(root, ".mwp", "modules")
+	var list []pin.Sum
+	for _, name := range []string{".mwp-module.md", "r.md"} {
+		b, err := os.ReadFile(filepath.Join(modules, commit, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, pin.Sum{Digest: cas.Sum(b).String(), Path: name})
+	}
+	sums := pin.AppendSums(nil, list)
+	lock := pin.Lock{Records: []pin.Record{{Key: "https://example.org/o/rules.git@v1", Kind: pin.Tag, Commit: commit, Tree: cas.Sum(sums).String()}}}
+	for name, text := range map[string][]byte{"modules/" + commit + ".b3sums": sums, "modules.lock": pin.AppendLock(nil, lock)} {
+		if err := os.WriteFile(filepath.Join(root, ".mwp", filepath.FromSlash(name)), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
 
 // TestKindVersions digests what every kind computes over the examples. When a
 // kind's results change, its version must be raised: cached results of the old
@@ -26,9 +80,22 @@ var updateKinds = flag.Bool("update-kinds", false, "record the digests of every 
 func TestKindVersions(t *testing.T) {
 	var mu sync.Mutex
 	results := map[string][]string{}
-	for _, example := range []string{"logistics", "polyglot", "minimal"} {
+	observed := func(root string) *mwp.Workspace {
+		return mwp.Open(mwp.Options{Dir: root, CacheDir: t.TempDir(), Fresh: true, Offline: true, Observe: func(e eval.Event) {
+			if e.Status != graph.Computed {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			k := e.Task.Kind()
+			results[k.Name] = append(results[k.Name], fmt.Sprintf("%x %s", k.EncodeParams(e.Task), e.Value))
+		}})
+	}
+	for _, example := range []string{"logistics", "polyglot", "minimal", withModule} {
 		root := filepath.Join(t.TempDir(), example)
-		if err := os.CopyFS(root, os.DirFS(filepath.Join("examples", example))); err != nil {
+		if example == withModule {
+			root = moduleWorkspace(t)
+		} else if err := os.CopyFS(root, os.DirFS(filepath.Join("examples", example))); err != nil {
 			t.Fatal(err)
 		}
 		for _, target := range []string{"", "dev/browser-sdk/src/client.ts", "backend/src/api/routes.ts", "packages"} {
@@ -37,22 +104,19 @@ func TestKindVersions(t *testing.T) {
 				if target != "" {
 					q.Target = filepath.Join(root, target)
 				}
-				o := mwp.Options{Dir: root, CacheDir: t.TempDir(), Fresh: true, Observe: func(e eval.Event) {
-					if e.Status != graph.Computed {
-						return
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					k := e.Task.Kind()
-					results[k.Name] = append(results[k.Name], fmt.Sprintf("%x %s", k.EncodeParams(e.Task), e.Value))
-				}}
-				if _, err := mwp.Open(o).Map(context.Background(), q); err != nil {
+				if _, err := observed(root).Map(context.Background(), q); err != nil {
 					t.Fatalf("%s %q: %v", example, target, err)
 				}
-				if _, err := mwp.Open(o).Config(context.Background(), q.Target); err != nil {
+				if _, err := observed(root).Config(context.Background(), q.Target); err != nil {
 					t.Fatalf("%s %q: %v", example, target, err)
 				}
 			}
+		}
+		if _, err := observed(root).Lint(context.Background(), mwp.LintRequest{}); err != nil {
+			t.Fatalf("%s: %v", example, err)
+		}
+		if _, err := observed(root).Targets(context.Background(), mwp.TargetsRequest{}); err != nil {
+			t.Fatalf("%s: %v", example, err)
 		}
 	}
 	var lines []string

@@ -429,7 +429,7 @@ layer: 1
 included L0/50 .mwp
 empty L1/50 a/.mwp-context.md
 `},
-		{"imports and guards are parsed, and reported as not there yet", `
+		{"guards are parsed, and reported as not there yet; an empty import is accounted for", `
 -- .mwp --
 description = "d"
 -- a/.mwp-context.md --
@@ -445,8 +445,7 @@ A
 `, "a/x", nil, `
 included L0/50 .mwp
 included L1/50 a/.mwp-context.md
-unresolved - a/rules.md
-warning unsupported_yet a/.mwp-context.md:3
+empty L1/49 a/rules.md
 warning unsupported_yet a/.mwp-context.md:5
 `},
 		{"R-070: every mistake of every header is reported at once", `
@@ -704,9 +703,8 @@ included L1/50 a/b/c/d/.mwp-context.yaml
 dropped_by_budget L2/50 a/b/.mwp-context.md
 empty L2/50 a/b/c/.mwp-context.md
 shadowed - a/b/c/d/.mwp-context.md
-unresolved - a/r.md
+excluded_by_scope - a/r.md
 warning budget_overrun 
-warning unsupported_yet a/.mwp-context.md:4
 warning stale_context_md a/b/c/d/.mwp-context.md
 `, "\n")
 	if diff := cmp.Diff(want, summary(m, nil)); diff != "" {
@@ -817,7 +815,7 @@ func TestLimits(t *testing.T) {
 		"a large file":     {strings.Repeat("word ", 9000), "included L0/50 .mwp\nincluded L1/50 a/.mwp-context.md\nerror budget_overrun \nwarning large_context a/.mwp-context.md\n"},
 		"a too large file": {strings.Repeat("x", 1<<20+1), "error limit_exceeded a/.mwp-context.md\n"},
 		"a long header":    {"---\n" + strings.Repeat("# x\n", 1<<14) + "layer: 1\n---\nA\n", "error limit_exceeded a/.mwp-context.md:1\n"},
-		"many imports":     {imports, "error limit_exceeded a/x\n"},
+		"many imports":     {imports, "error limit_exceeded a/.mwp-context.md\n"},
 	} {
 		root := unpack(t, "-- .mwp --\ndescription = \"d\"\n-- a/x --\n")
 		if err := os.WriteFile(filepath.Join(root, "a/.mwp-context.md"), []byte(c.text), 0o644); err != nil {

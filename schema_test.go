@@ -1,6 +1,7 @@
 package mwp_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
@@ -94,7 +96,15 @@ func TestHeaderSchema(t *testing.T) {
 		"layer: 1\nlayer: 2": unseen, "layer: &a 1": unseen,
 	}
 	parse := func(text string) []ir.Diagnostic {
-		return nodes.ParseDocument([]byte("---\n"+text+"\n---\nBody.\n"), nodes.Markdown).Problems
+		d := nodes.ParseDocument([]byte("---\n"+text+"\n---\nBody.\n"), nodes.Markdown)
+		// An import that can be none leaves the rest of a header valid. An editor still
+		// marks it.
+		for _, i := range d.Header.Imports {
+			if i.Refused.Code != "" {
+				d.Problems = append(d.Problems, i.Refused)
+			}
+		}
+		return d.Problems
 	}
 	compareVerdicts(t, "header.schema.json", cases, parse, decodeYAML)
 }
@@ -389,7 +399,7 @@ func asList(v any) []any {
 func TestMapSchemaListsEveryOutcome(t *testing.T) {
 	want := []any{
 		ir.Included, ir.Deduplicated, ir.ExcludedByWindow, ir.ExcludedByScope, ir.DroppedByBudget, ir.Unresolved,
-		ir.Empty, ir.Shadowed, ir.Boundary, ir.ExcludedByKind, ir.Failed,
+		ir.Expanded, ir.Empty, ir.Shadowed, ir.Boundary, ir.ExcludedByKind, ir.Failed,
 	}
 	record := readSchema(t, "ir.schema.json")["$defs"].(map[string]any)["trace_record"].(map[string]any)
 	got := record["properties"].(map[string]any)["status"].(map[string]any)["enum"].([]any)
@@ -434,6 +444,68 @@ func TestMapsAreValid(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("no expected map was found")
+	}
+}
+
+// TestMapsWithImportsAreValid does so for a map with modules, sections and every
+// outcome that an import can have.
+func TestMapsWithImportsAreValid(t *testing.T) {
+	root := unpack(t, `
+-- .mwp --
+description = "d"
+-- a/.mwp-context.md --
+---
+layer: 1
+imports:
+  - local: mod
+  - local: one.md
+  - local: one.md#Part
+  - local: two.md#Part
+  - local: empty.md
+  - local: gone.md
+  - local: /abs
+---
+A
+-- a/mod/.mwp-module.md --
+---
+name: mod
+imports:
+  - local: r.md
+pipelines:
+  - local: r.md
+---
+-- a/mod/r.md --
+R
+-- a/one.md --
+# Part
+1
+-- a/two.md --
+# Part
+2
+-- a/empty.md --
+-- a/x --
+`)
+	r, err := mwp.Open(mwp.Options{Dir: root}).Map(context.Background(), mwp.Request{Target: filepath.Join(root, "a/x"), NoRoot: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := decodeMap(t, r.Text)
+	var outcomes []string
+	for _, rec := range m.Trace {
+		outcomes = append(outcomes, rec.Status)
+	}
+	slices.Sort(outcomes)
+	want := []string{ir.Deduplicated, ir.Empty, ir.Failed, ir.Expanded, ir.Included, ir.Unresolved}
+	slices.Sort(want)
+	if got := slices.Compact(outcomes); !slices.Equal(got, want) || len(m.Modules) != 1 || len(m.Pipelines) != 1 {
+		t.Errorf("outcomes %q, modules %v, pipelines %v; want %q and one of each", got, m.Modules, m.Pipelines, want)
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(r.Text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compileSchema(t, "ir.schema.json", refuseUnknown).Validate(v); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestAppendJSONEqualsEncodingJSON(t *testing.T) {
 
 func TestEmptyMapHasNoNulls(t *testing.T) {
 	got := string(AppendJSON(nil, &Map{}, FullForm))
-	for _, name := range []string{"l0", "directories", "sub_applications", "intents", "pipelines", "notes", "verifications", "trace", "warnings"} {
+	for _, name := range []string{"l0", "directories", "sub_applications", "intents", "pipelines", "notes", "modules", "verifications", "trace", "warnings"} {
 		if !bytes.Contains([]byte(got), []byte(`"`+name+`": []`)) {
 			t.Errorf("AppendJSON of an empty map: %s is not []", name)
 		}
