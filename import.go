@@ -346,6 +346,10 @@ func (w *Workspace) importPath(ctx context.Context, value string) (Imported, err
 		return m, nil
 	}
 	m.Notices = parsed.Problems
+	if err := w.leadsOut(ctx, abs); err != nil {
+		m.Err = err
+		return m, nil
+	}
 	m.Line = "- local: ./" + filepath.ToSlash(filepath.Clean(value))
 	if rel, err := filepath.Rel(w.o.Dir, abs); err == nil && (rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator))) || filepath.IsAbs(value) {
 		m.Line, err = w.workspaceLine(ctx, abs)
@@ -354,6 +358,28 @@ func (w *Workspace) importPath(ctx context.Context, value string) (Imported, err
 		}
 	}
 	return m, nil
+}
+
+// leadsOut refuses a module that lies elsewhere than its path says, outside of the
+// workspace: an import of it would be refused as well (D-74).
+func (w *Workspace) leadsOut(ctx context.Context, abs string) error {
+	_, s, err := w.enter(ctx, "")
+	if err != nil {
+		// Without a workspace the module itself can be checked.
+		return nil
+	}
+	real := realPath(abs)
+	if _, inside := below(realPath(s.dir), real); inside {
+		return nil
+	}
+	return outside(s.dir)
+}
+
+func outside(root string) error {
+	return &Refusal{[]ir.Diagnostic{{
+		Code: ir.ImportEscapesRoot, Severity: ir.SeverityError, Message: "the module lies outside the workspace " + root,
+		Hint: "copy it into the workspace, or publish it and import it with git:",
+	}}}
 }
 
 // workspaceLine returns the line for a module that a context file in Options.Dir
@@ -365,10 +391,7 @@ func (w *Workspace) workspaceLine(ctx context.Context, abs string) (string, erro
 	}
 	rel, ok := below(s.dir, abs)
 	if !ok {
-		return "", &Refusal{[]ir.Diagnostic{{
-			Code: ir.ImportEscapesRoot, Severity: ir.SeverityError, Message: "the module lies outside the workspace " + s.dir,
-			Hint: "copy it into the workspace, or publish it and import it with git:",
-		}}}
+		return "", outside(s.dir)
 	}
 	return "- workspace: " + rel, nil
 }

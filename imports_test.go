@@ -50,7 +50,7 @@ var rooms = map[string]room{
 	"eval/module":          {ours: []string{"cas", "graph", "nodes/pin", "eval/module/protocol"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
 	"eval/vcs":             {ours: []string{"cas", "graph", "nodes/pin"}, never: noNetwork},
 	"": {
-		ours:  []string{"cas", "graph", "eval", "eval/module", "eval/vcs", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render"},
+		ours:  []string{"cas", "graph", "eval", "eval/module", "eval/module/protocol", "eval/vcs", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render"},
 		never: noNetwork,
 	},
 	"cmd/mwp": {

@@ -30,7 +30,7 @@ type ChainValue struct {
 	// the same chain or is refused for the same reason: no window counts levels, and
 	// nothing is for this one alone.
 	Inherited bool
-	// Findings are the budget's, and those about what is hidden in the text.
+	// Findings are the budget's, and those about versions that meet in one map.
 	Findings []ir.Diagnostic
 }
 
@@ -84,6 +84,12 @@ func (n Chain) Compute(r graph.Reader) (v ChainValue, err error) {
 		return v, err
 	}
 	v.Findings = append(v.Findings, b.Overrun...)
+	for _, d := range layers.Findings {
+		// What else the layers have to say is said where the file is looked at.
+		if d.Code == ir.ModuleVersionConflict {
+			v.Findings = append(v.Findings, d)
+		}
+	}
 	v.Inherited = layers.Window == 0
 	t := &v.Row
 	t.Path = n.Target

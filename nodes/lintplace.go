@@ -272,7 +272,14 @@ func (p *placing) imports(s Source, h *Header) error {
 	if err != nil {
 		return err
 	}
+	first := len(p.v.Findings)
 	p.v.Findings = slices.Concat(p.v.Findings, c.Refusal, c.Cycles, c.Warnings, c.Notes)
+	for i := range p.v.Findings[first:] {
+		// A map works with such a URL; a file that everybody gets must not have one (U-45).
+		if d := &p.v.Findings[first+i]; d.Code == ir.ImportSecret {
+			d.Severity = ir.SeverityError
+		}
+	}
 	for i := range c.References {
 		ref := &c.References[i]
 		if ref.Problem.Code != "" {
@@ -280,6 +287,9 @@ func (p *placing) imports(s Source, h *Header) error {
 		}
 		if ref.Missing != "" {
 			p.v.Missing = append(p.v.Missing, ref.Missing)
+		}
+		if ref.Home.PinKind == pin.Branch && ref.Via == ImportGit {
+			p.v.Findings = append(p.v.Findings, floating(ref))
 		}
 		for _, value := range []string{ref.Home.Key, ref.Missing} {
 			if used, err := pin.ParseRef(value); err == nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -51,6 +52,8 @@ var small = map[string]string{
 	"boundary/CLAUDE.md":       "",
 	"boundary/src/x.ts":        "",
 	".mwp/intents/add-view.md": "",
+	"warned/.mwp-context.md":   "---\nlair: 2\n---\nText.\n",
+	"module/.mwp-module.md":    "---\nname: module\n---\n",
 }
 
 type outcome struct {
@@ -83,6 +86,28 @@ func TestExitStatus(t *testing.T) {
 		{"cache status", 0},
 		{"cache fsck", 0},
 		{"init --dry-run", 0},
+		{"lint dev", 0},
+		{"lint dev --max-warnings 0", 0},
+		{"lint warned --max-warnings 1", 0},
+		{"lint --format sarif dev", 0},
+		{"targets", 0},
+		{"targets dev --json", 0},
+		{"explain dev --graph mermaid", 0},
+		{"import --check", 0},
+		{"import outdated", 0},
+		{"import --json", 0},
+		{"import module", 0},
+		{"lint", 1},
+		{"lint bad --json", 1},
+		{"lint warned --max-warnings 0", 1},
+		{"lint warned -q --max-warnings 0", 1},
+		{"import nowhere", 1},
+		{"import x@v1", 1},
+		{"import https://example.com/x.git", 1},
+		{"import --frozen https://example.com/x.git@v1", 1},
+		{"import --offline https://example.com/x.git@v1", 1},
+		{"publish dev", 1},
+		{"explain bad --graph dot", 1},
 		{"map bad", 1},
 		{"map boundary/src/x.ts", 1},
 		{"map .mwp/cache/v1", 1},
@@ -92,8 +117,21 @@ func TestExitStatus(t *testing.T) {
 		{"map a b", 2},
 		{"map --budget l3=no", 2},
 		{"nothing", 2},
+		{"lint nowhere", 2},
+		{"lint --json --sarif", 2},
+		{"targets nowhere", 2},
+		{"targets --limit 0", 2},
+		{"import --update --frozen", 2},
+		{"import --update --offline", 2},
+		{"import outdated --offline", 2},
+		{"import --check x", 2},
+		{"publish --root .", 2},
 		{"map over/x --strict", 3},
 		{"map dev/x.ts --strict", 0},
+		{"lint /", 4},
+		{"lint --diff main", 4},
+		{"lint -o nowhere/file", 4},
+		{"targets /", 4},
 		{"map /", 4},
 		{"map -C nowhere", 4},
 		{"map -o nowhere/file", 4},
@@ -102,6 +140,14 @@ func TestExitStatus(t *testing.T) {
 		got := try(nil, strings.Fields(c.line)...)
 		if got.code != c.want {
 			t.Errorf("mwp %s: exit status %d, want %d; stderr: %s", c.line, got.code, c.want, got.stderr)
+		}
+		words := strings.Fields(c.line)
+		if len(words) > 0 && (words[0] == "lint" || words[0] == "import") && c.want < 2 {
+			// These print what they found and did, which may be nothing.
+			if strings.Contains(got.stderr, "internal_error") {
+				t.Errorf("mwp %s: stderr %q", c.line, got.stderr)
+			}
+			continue
 		}
 		if (got.stdout == "") != (c.want == 1 || c.want == 2 || c.want == 4 || strings.Contains(c.line, "-o")) {
 			t.Errorf("mwp %s: exit status %d with %d bytes on stdout", c.line, got.code, len(got.stdout))
@@ -168,7 +214,7 @@ func (w *oneWrite) Write(b []byte) (int, error) { w.calls++; return len(b), nil 
 
 func TestAMapIsWrittenAtOnce(t *testing.T) {
 	project(t, small)
-	for _, line := range []string{"map", "map dev/x.ts --render md", "map --each dev bad/../dev", "explain", "config", "cache status", "help map"} {
+	for _, line := range []string{"map", "map dev/x.ts --render md", "map --each dev bad/../dev", "explain", "config", "cache status", "help map", "lint dev", "lint dev --sarif", "targets --json", "explain --graph dot", "import module"} {
 		var w oneWrite
 		if code := run(context.Background(), strings.Fields(line), nil, &w, io.Discard, noEnv); code != 0 || w.calls != 1 {
 			t.Errorf("mwp %s: exit status %d, %d writes, want 0 and 1", line, code, w.calls)
@@ -228,7 +274,7 @@ func (w before) Write(b []byte) (int, error) { w.f(); return len(b), nil }
 func TestTheAnswerComesBeforeTheCache(t *testing.T) {
 	dir := project(t, small)
 	slots := filepath.Join(dir, ".mwp", "cache", "v1", "slots")
-	for _, line := range []string{"map dev/x.ts", "map --each dev", "explain dev/x.ts"} {
+	for _, line := range []string{"map dev/x.ts", "map --each dev", "explain dev/x.ts", "lint dev", "targets", "explain --graph dot"} {
 		if err := os.RemoveAll(slots); err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +317,7 @@ func TestAPanicIsOneSentence(t *testing.T) {
 
 func TestSignalsEndARun(t *testing.T) {
 	project(t, small)
-	for _, line := range []string{"map dev/x.ts --fresh", "map --each dev dev/x.ts --fresh", "explain --fresh", "explain --why x", "config", "cache status", "init sub"} {
+	for _, line := range []string{"map dev/x.ts --fresh", "map --each dev dev/x.ts --fresh", "explain --fresh", "explain --why x", "config", "cache status", "init sub", "lint --fresh", "targets --fresh", "explain --graph dot --fresh", "import"} {
 		for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			cancel(&interrupted{sig})
@@ -521,6 +567,25 @@ func TestBashCompletes(t *testing.T) {
 		{"mwp map x --color ne", "never"},
 		{"mwp cache st", "status"},
 		{"mwp completion z", "zsh"},
+		{"mwp li", "lint"},
+		{"mwp ta", "targets"},
+		{"mwp imp", "import"},
+		{"mwp pub", "publish"},
+		{"mwp lint --form", "--format"},
+		{"mwp lint --format sa", "sarif"},
+		{"mwp lint --format g", "github"},
+		{"mwp lint --prof", "--profile"},
+		{"mwp lint --profile cl", "claude"},
+		{"mwp lint --stdin", "--stdin\n--stdin0"},
+		{"mwp lint --ren", ""},
+		{"mwp targets --cur", "--cursor"},
+		{"mwp import --fro", "--frozen"},
+		{"mwp import --upd", "--update"},
+		{"mwp map --off", "--offline"},
+		{"mwp explain --graph me", "mermaid"},
+		{"mwp publish --rem", "--remote"},
+		{"mwp init --with", "--with-base"},
+		{"mwp help tar", "targets"},
 		{"mwp map de", ""}, // bash completes the path
 		{"mwp --root de", "dev"},
 	} {
@@ -633,4 +698,56 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("readOptions(%q): %v", args, err)
 		}
 	})
+}
+
+// TestPagesOfTargets: page after page gives every row once, whatever the size of a
+// page, and names that sort oddly are no obstacle.
+func TestPagesOfTargets(t *testing.T) {
+	files := map[string]string{".mwp": "name = \"x\"\n"}
+	for _, dir := range []string{"a", "a/b", "a-b", "a.b", "a/b/c", "Z", "\u00e9", "e\u0301", "q\"u", "sp ace", "-dash", "--json", "\U0001f4a1"} {
+		files[dir+"/.mwp-context.md"] = "Of " + dir + ".\n"
+	}
+	project(t, files)
+	type page struct {
+		Targets []struct{ Path string }
+		Total   int
+		// Truncated and Cursor say the same.
+		Truncated bool
+		Cursor    *string `json:"next_cursor"`
+	}
+	ask := func(args ...string) (p page) {
+		t.Helper()
+		got := try(nil, append([]string{"targets", "--json"}, args...)...)
+		if got.code != 0 || got.stderr != "" {
+			t.Fatalf("mwp targets %q: %+v", args, got)
+		}
+		if err := json.Unmarshal([]byte(got.stdout), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Truncated != (p.Cursor != nil) {
+			t.Errorf("mwp targets %q: truncated is %v, the cursor %v", args, p.Truncated, p.Cursor)
+		}
+		return p
+	}
+	all := ask()
+	if all.Truncated || len(all.Targets) != all.Total || all.Total != len(files) {
+		t.Fatalf("%d rows of %d, want %d", len(all.Targets), all.Total, len(files))
+	}
+	for size := 1; size <= len(files)+1; size++ {
+		var rows []struct{ Path string }
+		args := []string{fmt.Sprintf("--limit=%d", size)}
+		for pages := 0; ; pages++ {
+			p := ask(args...)
+			if rows = append(rows, p.Targets...); p.Total != all.Total || len(p.Targets) > size || pages > len(files) {
+				t.Fatalf("pages of %d: %+v", size, p)
+			}
+			if p.Cursor == nil {
+				break
+			}
+			args = []string{fmt.Sprintf("--limit=%d", size), "--cursor", *p.Cursor}
+		}
+		if diff := cmp.Diff(all.Targets, rows); diff != "" {
+			t.Errorf("pages of %d (-all +pages):\n%s", size, diff)
+		}
+	}
 }
