@@ -42,8 +42,8 @@ func (w *Workspace) Lint(ctx context.Context, q LintRequest) (*Result, error) {
 		}
 		places[i] = p
 	}
-	node := func(c candidate, _ string) (text, string) {
-		n := nodes.LintText{Format: q.Format, Quiet: q.Quiet, Color: q.Color, Version: q.Version}
+	node := func(c candidate, from string) (text, string) {
+		n := nodes.LintText{From: from, Format: q.Format, Quiet: q.Quiet, Color: q.Color, Version: q.Version}
 		n.Explicit, n.AllowFloating, n.Profile = c.explicit, q.AllowFloating, q.Profile
 		n.Under = under(c, places)
 		return n, ""
@@ -110,8 +110,8 @@ type TargetsRequest struct {
 // Targets lists the directories that have a map of more than nothing, with what it
 // costs (D-111).
 func (w *Workspace) Targets(ctx context.Context, q TargetsRequest) (*Result, error) {
-	node := func(c candidate, _ string) (text, string) {
-		n := nodes.TargetsText{JSON: q.JSON, Color: q.Color, After: q.Cursor, Limit: q.Limit}
+	node := func(c candidate, from string) (text, string) {
+		n := nodes.TargetsText{From: from, JSON: q.JSON, Color: q.Color, After: q.Cursor, Limit: q.Limit}
 		n.Explicit, n.AllowFloating, n.Under = c.explicit, q.AllowFloating, "."
 		if q.Under != "" {
 			n.Under = c.target

@@ -35,7 +35,7 @@ type ChainValue struct {
 }
 
 var chainKind = graph.Define(graph.Definition[ChainValue, Chain]{
-	Name: "chain", Version: 1, Order: 72,
+	Name: "chain", Version: 2, Order: 72,
 	Params: func(c *cas.Coder, n *Chain) {
 		c.String(&n.Target)
 		c.Bool(&n.Explicit)

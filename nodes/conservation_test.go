@@ -74,11 +74,7 @@ func newPaper(seed uint64) *paper {
 	}
 	p.archive.WriteString("-- lib/plain --\n-- a/b/c/x --\n")
 	for i, dir := range levels {
-		later := slices.Clone(files)
-		for _, l := range levels[i+1:] {
-			later = append(later, l)
-		}
-		later = slices.Concat(later, []string{"r.md#Title", "lib/u.md#Title"})
+		later := slices.Concat(files, levels[i+1:], []string{"r.md#Title", "lib/u.md#Title"})
 		p.write(contextOf(dir), later)
 	}
 	for i, f := range files {

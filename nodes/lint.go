@@ -24,7 +24,7 @@ type Lint struct {
 }
 
 var lintKind = graph.Define(graph.Definition[ir.LintReport, Lint]{
-	Name: "lint", Version: 1, Order: 76,
+	Name: "lint", Version: 2, Order: 76,
 	Params: func(c *cas.Coder, n *Lint) {
 		c.Bool(&n.Explicit)
 		c.Bool(&n.AllowFloating)
@@ -100,7 +100,13 @@ func (s *survey) anchors(r graph.Reader, explicit bool) error {
 		}
 		s.foreign = append(s.foreign, ns[i].Target)
 		listed := !slices.ContainsFunc(a.Problems, func(d ir.Diagnostic) bool { return d.Code == ir.NotAMember })
-		s.findings = append(s.findings, a.Problems...)
+		for _, d := range a.Problems {
+			if d.Code == ir.NotAMember {
+				// The workspace says it of a project, which the message does not name.
+				d.Source = ns[i].Target + "/.mwp"
+			}
+			s.findings = append(s.findings, d)
+		}
 		if listed && !failed(a.Problems) {
 			s.findings = append(s.findings, ir.Diagnostic{
 				Code: ir.NestedWorkspace, Severity: ir.SeverityWarning, Source: ns[i].Target + "/.mwp",

@@ -24,14 +24,19 @@ func (p *placing) anchor() error {
 	}
 	var paths []string
 	var kinds []ir.Code
+	var lines []int
+	members := 0
+	if i := slices.IndexFunc(c.Config.Settings, func(s Setting) bool { return s.Key == "members" }); i >= 0 {
+		members = c.Config.Settings[i].Line
+	}
 	for _, m := range c.Config.Members {
 		m = strings.TrimSuffix(strings.TrimPrefix(m, "./"), "/")
 		if !strings.HasPrefix(m, "!") && !strings.ContainsAny(m, "*?[") {
-			paths, kinds = append(paths, m), append(kinds, ir.MemberMissing)
+			paths, kinds, lines = append(paths, m), append(kinds, ir.MemberMissing), append(lines, members)
 		}
 	}
 	for _, d := range c.Config.Directories {
-		paths, kinds = append(paths, d.Key), append(kinds, ir.DirectoryMissing)
+		paths, kinds, lines = append(paths, d.Key), append(kinds, ir.DirectoryMissing), append(lines, d.Line)
 	}
 	dirs := make([]string, len(paths))
 	for i := range dirs {
@@ -47,14 +52,14 @@ func (p *placing) anchor() error {
 			if kinds[i] == ir.DirectoryMissing {
 				what = "[directories] names"
 			}
-			p.add(kinds[i], ir.SeverityWarning, file, 0, "take it out, or create it", "%s %s, which does not exist", what, paths[i])
+			p.add(kinds[i], ir.SeverityWarning, file, lines[i], "take it out, or create it", "%s %s, which does not exist", what, paths[i])
 		}
 	}
-	return p.memberAnchors(file, paths, kinds, tos)
+	return p.memberAnchors(file, members, paths, kinds, tos)
 }
 
 // memberAnchors reports members without an anchor of their own (R-022).
-func (p *placing) memberAnchors(file string, paths []string, kinds []ir.Code, tos []resolved) error {
+func (p *placing) memberAnchors(file string, line int, paths []string, kinds []ir.Code, tos []resolved) error {
 	var probes []graph.Probe
 	var of []string
 	for i, to := range tos {
@@ -65,7 +70,7 @@ func (p *placing) memberAnchors(file string, paths []string, kinds []ir.Code, to
 	states, err := graph.NeedAll(p.r, probes)
 	for i, s := range states {
 		if s.Types[0] == graph.Absent {
-			p.add(ir.MemberMissing, ir.SeverityWarning, file, 0, "run `mwp init "+of[i]+" --member`", "members names %s, which has no .mwp", of[i])
+			p.add(ir.MemberMissing, ir.SeverityWarning, file, line, "run `mwp init "+of[i]+" --member`", "members names %s, which has no .mwp", of[i])
 		}
 	}
 	return err

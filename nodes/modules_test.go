@@ -138,6 +138,8 @@ imports:
 R
 -- a/mod/more.md --
 M
+-- a/mod/rules.md --
+NOR THIS
 -- a/x --
 `, "a/x", nil, `
 included L0/50 .mwp
@@ -1186,5 +1188,68 @@ https://example.org/o/mono.git//rules@v1 tag $A
 	}
 	if _, err := pin.ParseRef(v.IR.Modules[0].URL); err != nil {
 		t.Errorf("the module's URL cannot be imported: %v", err)
+	}
+}
+
+// TestImportMessages: what a finding says beside its code. The text as written is in
+// it, passwords are not.
+func TestImportMessages(t *testing.T) {
+	root := tree(t, `
+-- .mwp/config.toml --
+description = "d"
+-- a/.mwp-context.md --
+---
+imports:
+  - local: ./s.md#Two
+  - local: s.md#one
+  - workspace: m
+  - workspace: gone.md
+    git: https://me:secret@example.org/gone.git@v1
+  - git: https://example.org/rules.git@v1
+  - git: https://example.org/rules.git@v2
+  - local: mod
+---
+A
+-- a/s.md --
+# One
+# Two
+# Two
+-- m -> .mwp/cache --
+-- .mwp/cache/.mwp-context.md --
+-- a/mod/.mwp-module.md --
+---
+name: mod
+pipelines:
+  - local: gone.md
+---
+-- .mwp/modules/$A/.mwp-module.md --
+---
+name: rules
+---
+-- .mwp/modules/$B/.mwp-module.md --
+---
+name: rules
+---
+-- a/x --
+-- PINS --
+https://example.org/rules.git@v1 tag $A
+https://example.org/rules.git@v2 tag $B
+`)
+	got := messages(evaluate(t, root, mapNode("a/x")))
+	for _, want := range []string{
+		`a/.mwp-context.md:3:5: local: ./s.md#Two does not resolve: expected one heading "Two", found 2` + "\n" + `hint: give each of these headings a text of its own`,
+		`local: s.md#one does not resolve: expected one heading "one", found "One", "Two"` + "\n" + `hint: did you mean "One"?`,
+		`workspace: m does not resolve: .mwp/cache lies among generated files; a module is imported with git:`,
+		`workspace: gone.md does not resolve: there is no gone.md; and in its place git: https://***@example.org/gone.git@v1 is not in this map: no commit is pinned for it`,
+		"hint: run `mwp import https://***@example.org/gone.git@v1`",
+		`the map draws on two versions of https://example.org/rules.git: v1 (` + commits["$A"][:12] + `) and v2 (` + commits["$B"][:12] + `)`,
+		`a/mod/.mwp-module.md:4:5: pipelines: gone.md does not resolve: there is no a/mod/gone.md`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the findings lack %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "secret") {
+		t.Errorf("a password is shown:\n%s", got)
 	}
 }

@@ -25,6 +25,9 @@ const (
 // LintText is a lint report as it is printed. It changes with the report.
 type LintText struct {
 	Lint
+	// From is the directory of the anchor that is nearest to what was asked about: it
+	// decides whose question this is.
+	From         string
 	Format       ReportFormat
 	Quiet, Color bool
 	// Version is the program's, which a SARIF log names.
@@ -32,12 +35,13 @@ type LintText struct {
 }
 
 var lintTextKind = graph.Define(graph.Definition[RenderedValue, LintText]{
-	Name: "lint-text", Version: 1, Order: 80,
+	Name: "lint-text", Version: 2, Order: 80,
 	Params: func(c *cas.Coder, n *LintText) {
 		c.Bool(&n.Explicit)
 		c.Bool(&n.AllowFloating)
 		c.String(&n.Profile)
 		c.String(&n.Under)
+		c.String(&n.From)
 		if c.Uint8((*uint8)(&n.Format)); n.Format > ReportGitHub {
 			c.Fail("report format %d", n.Format)
 		}
@@ -58,6 +62,9 @@ func (LintText) Kind() *graph.Kind { return lintTextKind }
 
 // Compute renders the report and counts what decides the exit status.
 func (n LintText) Compute(r graph.Reader) (v RenderedValue, err error) {
+	if err := askedFrom(r, n.From, n.Explicit); err != nil {
+		return v, err
+	}
 	report, err := graph.Need(r, n.Lint)
 	if err != nil {
 		return v, err
@@ -95,10 +102,22 @@ func (n LintText) Compute(r graph.Reader) (v RenderedValue, err error) {
 	return v, nil
 }
 
+// askedFrom needs the anchor that a question about a whole workspace came from.
+// Without it, the answer would stand although the project there has left.
+func askedFrom(r graph.Reader, from string, explicit bool) error {
+	if from == "." || from == "" {
+		return nil
+	}
+	_, err := graph.Need(r, Anchor{Target: from, Explicit: explicit})
+	return err
+}
+
 // TargetsText is one page of targets as it is printed. It changes with the rows on
 // the page.
 type TargetsText struct {
 	Targets
+	// From is what it is for a LintText.
+	From        string
 	JSON, Color bool
 	// After is the path that the page begins behind, "" for the first page; Limit is
 	// how many rows it has at most, 0 for all.
@@ -107,11 +126,12 @@ type TargetsText struct {
 }
 
 var targetsTextKind = graph.Define(graph.Definition[RenderedValue, TargetsText]{
-	Name: "targets-text", Version: 1, Order: 80,
+	Name: "targets-text", Version: 2, Order: 80,
 	Params: func(c *cas.Coder, n *TargetsText) {
 		c.Bool(&n.Explicit)
 		c.Bool(&n.AllowFloating)
 		c.String(&n.Under)
+		c.String(&n.From)
 		c.Bool(&n.JSON)
 		c.Bool(&n.Color)
 		c.String(&n.After)
@@ -126,6 +146,9 @@ func (TargetsText) Kind() *graph.Kind { return targetsTextKind }
 // Compute cuts the page out. Its cursor is the last row's path, so that a row that
 // comes or goes meanwhile neither repeats nor hides others.
 func (n TargetsText) Compute(r graph.Reader) (v RenderedValue, err error) {
+	if err := askedFrom(r, n.From, n.Explicit); err != nil {
+		return v, err
+	}
 	rows, err := graph.Need(r, n.Targets)
 	if err != nil {
 		return v, err

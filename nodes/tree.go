@@ -42,7 +42,7 @@ type TreeValue struct {
 }
 
 var treeKind = graph.Define(graph.Definition[TreeValue, Tree]{
-	Name: "tree", Version: 1, Order: 43,
+	Name: "tree", Version: 2, Order: 43,
 	Params: func(c *cas.Coder, n *Tree) {
 		c.Bool(&n.Explicit)
 		c.String(&n.Below)
@@ -148,6 +148,9 @@ func (n Tree) Compute(r graph.Reader) (v TreeValue, err error) {
 		path := join(n.Dir, f.Name)
 		dir := f.Type == graph.Directory && f.Name != ".mwp"
 		switch {
+		case dir && slices.Contains(contextNames[:], f.Name):
+			// A map of this directory is refused for it.
+			here.Found = append(here.Found, f)
 		case dir && slices.Contains(neverScanned, f.Name):
 		case rules.Decide(n.inRepository(path), f.Type == graph.Directory).Verdict == ignore.Ignored && f.Name != ".mwp":
 		case dir:

@@ -198,8 +198,8 @@ var cmdPublish = command{
 	name: "publish", summary: "tag a module's version and push the tag",
 	usage: []string{"mwp publish [dir] [flags]"},
 	text: `Checks the module's manifest and that the work tree is clean, tags the commit
-with v and the manifest's version, and pushes the tag. A tag that exists is never
-moved.`,
+with v and the manifest's version, and pushes the tag. A tag that exists is
+never moved.`,
 	flags: []*flagSpec{&flagJSON, &flagDryRun, &flagRemote},
 	words: 1,
 	examples: []example{
