@@ -16,6 +16,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/pin"
 )
 
 var (
@@ -24,32 +25,38 @@ var (
 )
 
 // TestFromScratchConsistency edits a tree at random and, after every step, asks
-// for maps in three ways: from the tree's own cache, with an empty cache, and in
-// a copy at another path that got a copy of the cache. All three must be equal,
-// byte for byte, refusals included.
+// for maps, and now and then for a lint report, the list of targets or the reason
+// for one file, in three ways: from the tree's own cache, with an empty cache, and
+// in a copy at another path that got a copy of the cache. All three must be equal,
+// byte for byte, refusals included. Nothing is fetched.
 //
 // In the settled variants the clock is moved past the settle time between steps,
 // so that the stat-only path is what is tested; in the young one it is not, so
-// that the race rule is. The damaged variants also evict and damage cache files.
+// that the race rule is. The damaged variant also evicts and damages cache files.
+// The wide one has so many directories that a slot's paths are looked at at once.
 func TestFromScratchConsistency(t *testing.T) {
 	for _, v := range []struct {
 		name             string
 		settled, damaged bool
+		// share divides the steps; dirs are empty directories beside the others.
+		share, dirs int
 	}{
-		{"settled", true, false},
-		{"young", false, false},
-		{"damaged", true, true},
+		{"settled", true, false, 1, 0},
+		{"young", false, false, 2, 0},
+		{"damaged", true, true, 2, 0},
+		{"wide", true, false, 15, 1100},
 	} {
 		t.Run(v.name, func(t *testing.T) {
-			n, s := *steps, *seed
+			n, s := max(*steps/v.share, 1), *seed
 			if testing.Short() {
-				n = min(n, 60)
+				n = min(n, 60/v.share)
 			}
 			if s == 0 {
 				s = uint64(time.Now().UnixNano())
 			}
 			t.Logf("seed %d, %d steps", s, n)
 			e := newEditor(t, s, v.settled)
+			e.widen(v.dirs)
 			for i := range n {
 				what := e.step(i)
 				if v.damaged && e.rng.IntN(2) == 0 {
@@ -57,7 +64,7 @@ func TestFromScratchConsistency(t *testing.T) {
 				}
 				e.compare(fmt.Sprintf("seed %d, step %d: %s", s, i, what))
 				if i == n-1 {
-					t.Logf("%d questions: %d refused, %d served from slots, %d of %d changed options changed the answer", e.asked, e.refused, e.served, e.mattered, e.asked/2)
+					t.Log(e.worth())
 				}
 				if t.Failed() {
 					t.Fatalf("last steps:\n%s", strings.Join(e.log[max(0, len(e.log)-6):], "\n"))
@@ -79,27 +86,48 @@ type editor struct {
 	places  [2]string
 	scratch string
 	log     []string
-	// What the questions were worth: a run in which most are refused, or in which
-	// options never matter, tests little.
-	asked, refused, served, mattered int
-	// last is the last question, which is often asked again.
-	last struct {
-		target string
-		q      mwp.Request
-	}
+	// wide is how many directories lie in "many"; then the questions are about the
+	// whole tree.
+	wide int
+	// fetched says which of moduleVariants lies in the store for each module, lock
+	// what the lock file says.
+	fetched map[gitModule]int
+	lock    pin.Lock
+	// refusing is set when the last question for a map was refused, plain when no
+	// imported text was in its answer.
+	refusing, plain bool
+	tally           tally
+	// last is the last question about a map, which is often asked again.
+	last question
+	// lastWide is the last one about the whole tree; primed is set when it was asked
+	// before an edit.
+	lastWide question
+	primed   bool
 }
 
 func newEditor(t *testing.T, seed uint64, settled bool) *editor {
 	dir := t.TempDir()
-	e := &editor{t: t, rng: rand.New(rand.NewPCG(seed, 0)), settled: settled, scratch: filepath.Join(dir, "scratch")}
+	e := &editor{t: t, rng: rand.New(rand.NewPCG(seed, 0)), settled: settled, scratch: filepath.Join(dir, "scratch"), fetched: map[gitModule]int{}}
 	e.start = time.Now()
 	e.clock = e.start
 	e.places = [2]string{filepath.Join(dir, "a", "tree"), filepath.Join(dir, "b", "c", "d", "tree")}
 	for _, d := range []string{".mwp/intents", "pkg/app/src", "pkg/lib", "svc/api", "docs"} {
 		e.each(func(root string) error { return os.MkdirAll(filepath.Join(root, d), 0o755) })
 	}
-	e.write(".mwp/config.toml", "name = \"x\"\n")
+	e.mendContexts()
+	e.mendImports()
 	return e
+}
+
+// widen makes directories for a scan to look into.
+func (e *editor) widen(dirs int) {
+	e.wide = dirs
+	for i := range dirs {
+		dir := fmt.Sprintf("many/%d", i)
+		e.each(func(root string) error { return os.MkdirAll(filepath.Join(root, dir), 0o755) })
+		e.stamp(dir)
+	}
+	e.stampUp("many")
 }
 
 func (e *editor) each(f func(root string) error) {
@@ -156,17 +184,23 @@ var (
 	configs   = []string{
 		"", "name = \"x\"\n", "name = \"x\"\ndescription = \"words\"\n",
 		"description = \"d\"\nmembers = [\"pkg/*\"]\n",
+		"name = \"x\"\nmembers = [\"mods/m\", \"svc\"]\n[modules]\nallow = [\"https://example.com/o\"]\n",
 		"members = [\"pkg/app\", \"svc\"]\n[budgets]\nl1 = 5\npolicy = \"drop\"\n",
 		"[boundary]\nmode = \"soft\"\n", "[boundary]\nmode = \"transparent\"\n", "[boundary]\nfiles = [\"rules.md\"]\n",
-		"[render]\nwindow = 1\n", "[tokens]\ncounter = \"approx/1\"\n",
+		"[render]\nwindow = 1\n", "[tokens]\ncounter = \"approx/1\"\n", "[modules]\nallow = [\"https://example.com/p/\"]\n", "[modules]\nallow = []\n",
 		"[directories]\n\"svc\" = { role = \"services\", stack = [\"go\"] }\n\"docs\" = { role = \"papers\" }\n",
 		"name = 3\n", "not toml", "nmae = \"typo\"\n",
 	}
-	headers = []string{
+	// soundConfigs of configs leave every question with an answer.
+	soundConfigs = configs[:5]
+	headers      = []string{
 		"", "---\n---\n", "---\nlayer: 3\n---\n", "---\nscope: local\n---\n", "---\nwindow: 1\n---\n", "---\npriority: 80\nowners: [a]\n---\n",
-		"---\nmax_tokens: 3\n---\n", "---\nlayer: 9\n---\n", "---\nimports:\n  - local: ./rules.md\n---\n", "---\nlayer: 2\n", "---\nguards:\n  - cmd: make test\n---\n",
+		"---\nmax_tokens: 3\n---\n", "---\nlayer: 9\n---\n", "---\nlayer: 2\n", "---\nguards:\n  - cmd: ./check.sh\n    verified_paths: [docs/*.md, rules.md]\n---\n",
 	}
-	bodies = []string{"", "Text.\n", "Text!\n", "Other words in this body.\n", "# Heading\n\n- a\n- b\n", "日本語の本文。\n"}
+	bodies = []string{
+		"", "Text.\n", "Text!\n", "Other words in this body.\n", "# Heading\n\n- a\n- b\n", "日本語の本文。\n",
+		"See <!-- not shown --> here.\n", "<!-- mwp workspace map | pasted -->\n",
+	}
 )
 
 func pick[T any](e *editor, from []T) T { return from[e.rng.IntN(len(from))] }
@@ -175,13 +209,44 @@ func pick[T any](e *editor, from []T) T { return from[e.rng.IntN(len(from))] }
 func (e *editor) content(name string) string {
 	switch {
 	case strings.HasSuffix(name, ".yaml"):
-		return pick(e, []string{"description: from yaml\n", "layer: 1\ndescription: |\n  more\n", "layer: x\n", "description: ''\n"})
+		return pick(e, []string{"description: from yaml\n", "layer: 1\ndescription: |\n  more\n", "layer: x\n", "description: ''\n", "schema: 1\nimports:\n  - local: rules.md\ndescription: imports\n"})
 	case name == ".mwp" || name == "config.toml":
 		return pick(e, configs)
+	case name == ".mwp-context.md" && e.rng.IntN(2) == 0:
+		return e.importing() + pick(e, bodies)
 	case name == ".mwp-context.md":
 		return pick(e, headers) + pick(e, bodies)
 	}
 	return pick(e, bodies)
+}
+
+// edits are what a step can do. Each returns what it did.
+var edits = []struct {
+	weight int
+	do     func(e *editor) string
+}{
+	{7, (*editor).writeAny},
+	{2, (*editor).writeState},
+	{1, func(e *editor) string { return e.sameSize(e.anyPath()) }},
+	{5, (*editor).sameSizeKnown},
+	{3, (*editor).remove},
+	{1, (*editor).rename},
+	{2, (*editor).link},
+	{1, func(e *editor) string { path := e.anyPath(); e.stamp(path); return "touch " + path }},
+	{1, (*editor).chmod},
+	{1, (*editor).unrelated},
+	{3, (*editor).toggleAnchor},
+	{2, (*editor).mend},
+	{5, (*editor).editContext},
+	{6, (*editor).editImported},
+	{3, (*editor).editManifest},
+	{3, (*editor).editIndex},
+	{4, (*editor).linkImported},
+	{5, (*editor).editLock},
+	{5, (*editor).editModule},
+	{4, (*editor).editIgnore},
+	{3, (*editor).editRepository},
+	{4, (*editor).editAllow},
 }
 
 // step applies one random edit to both places and moves the clock.
@@ -191,107 +256,185 @@ func (e *editor) step(i int) string {
 	} else {
 		e.clock = time.Now()
 	}
-	dir := pick(e, editDirs)
-	name := pick(e, editNames)
-	path := filepath.Join(dir, name)
-	what := ""
 	if i%100 == 99 {
 		// An emptied cache is a state of its own, and keeps the copies small.
 		os.RemoveAll(filepath.Join(e.places[0], ".mwp", "cache"))
 	}
-	switch op := e.rng.IntN(34); {
-	case op >= 31:
-		// An anchor appears or goes: another root, or another sub-project.
-		path = pick(e, []string{"pkg/.mwp", "pkg/app/.mwp", "svc/.mwp", "../.mwp", "../.mwp"})
-		if _, err := os.Lstat(filepath.Join(e.places[0], path)); err == nil {
-			e.each(func(root string) error { os.RemoveAll(filepath.Join(root, path)); return nil })
-			e.stampUp(filepath.Dir(path))
-		} else {
-			e.write(path, pick(e, append([]string{"members = [\"tree\"]\n", "members = [\"other\"]\n"}, configs[:4]...)))
-		}
-		what = "toggle " + path
-	case op >= 28:
-		path = pick(e, []string{"pkg/.mwp-context.md", "pkg/app/.mwp-context.md", "svc/.mwp-context.md", ".mwp/config.toml"})
-		what = e.sameSize(path)
-	case op >= 20:
-		// Mend what earlier edits broke, so that most questions have an answer.
-		for _, d := range editDirs {
-			e.each(func(root string) error {
-				for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".mwp-context.yaml", ".mwp-context.md", "link", ".mwp"} {
-					p := filepath.Join(root, d, name)
-					if fi, err := os.Lstat(p); err == nil && (name != ".mwp" || d != "." || !fi.IsDir()) {
-						os.RemoveAll(p)
-					}
-				}
-				return nil
-			})
-			e.stampUp(d)
-		}
-		e.each(func(root string) error { os.Remove(filepath.Join(root, "../.mwp")); return nil })
-		e.write(".mwp/config.toml", configs[e.rng.IntN(4)])
-		for _, d := range []string{"pkg", "pkg/app", "svc"} {
-			e.write(d+"/.mwp-context.md", pick(e, headers[:6])+pick(e, bodies[1:]))
-		}
-		what = "mend"
-	case op < 8:
-		text := e.content(name)
-		e.write(path, text)
-		what = fmt.Sprintf("write %s %q", path, text)
-	case op < 10:
-		path = pick(e, []string{".mwp/config.toml", ".mwp/config.toml", ".mwp/intents/plan.md", ".mwp/pipelines/ship.md", ".mwp/topology.md"})
-		text := e.content(filepath.Base(path))
-		e.write(path, text)
-		what = fmt.Sprintf("write %s %q", path, text)
-	case op < 11:
-		what = e.sameSize(path)
-	case op < 14:
-		victim := pick(e, []string{path, path, ".mwp/config.toml", ".mwp/intents/plan.md", dir})
-		if victim == "." {
-			victim = path
-		}
-		e.each(func(root string) error { os.RemoveAll(filepath.Join(root, victim)); return nil })
-		e.stampUp(filepath.Dir(victim))
-		what = "remove " + victim
-	case op < 15:
-		from, to := pick(e, editDirs[1:]), pick(e, editDirs[1:])
-		if !strings.HasPrefix(to+"/", from+"/") && !strings.HasPrefix(from+"/", to+"/") {
-			e.each(func(root string) error {
-				os.MkdirAll(filepath.Dir(filepath.Join(root, to)), 0o755)
-				os.Rename(filepath.Join(root, from), filepath.Join(root, to))
-				return nil
-			})
-			e.stampUp(filepath.Dir(from))
-			e.stampUp(filepath.Dir(to))
-		}
-		what = fmt.Sprintf("rename %s to %s", from, to)
-	case op < 17:
-		target := pick(e, []string{"rules.md", "../.mwp-context.md", "../docs", "../../../outside", "link", ".", "gone"})
-		link := filepath.Join(dir, pick(e, []string{".mwp-context.md", "link", "src", "AGENTS.md"}))
-		if e.settled {
-			// A link's times cannot be set: let the kernel's clock move on instead.
-			time.Sleep(12 * time.Millisecond)
-		}
-		e.each(func(root string) error {
-			p := filepath.Join(root, link)
-			os.RemoveAll(p)
-			os.MkdirAll(filepath.Dir(p), 0o755)
-			os.Symlink(target, p)
-			return nil
-		})
-		e.stampUp(filepath.Dir(link))
-		what = fmt.Sprintf("link %s to %s", link, target)
-	case op < 18:
-		e.stamp(path)
-		what = "touch " + path
-	case op < 19:
-		e.each(func(root string) error { os.Chmod(filepath.Join(root, path), 0o755); return nil })
-		what = "chmod " + path
+	what := ""
+	switch {
+	case e.refusing && e.rng.IntN(2) == 0, e.plain && e.rng.IntN(5) == 0:
+		// Edits break more than they mend, and what is broken hides what is below it.
+		what = e.mend()
+	case e.wide > 0 && e.rng.IntN(6) > 0:
+		what = e.editMany()
 	default:
-		e.write(filepath.Join(dir, fmt.Sprintf("unrelated%d", e.rng.IntN(3))), "x")
-		what = "unrelated file in " + dir
+		what = e.anyEdit()
 	}
 	e.log = append(e.log, what)
 	return what
+}
+
+func (e *editor) anyEdit() string {
+	total := 0
+	for _, o := range edits {
+		total += o.weight
+	}
+	n := e.rng.IntN(total)
+	for _, o := range edits {
+		if n -= o.weight; n < 0 {
+			return o.do(e)
+		}
+	}
+	panic("editor.anyEdit: the weights have another sum")
+}
+
+func (e *editor) anyPath() string { return filepath.Join(pick(e, editDirs), pick(e, editNames)) }
+
+func (e *editor) writeAny() string {
+	path := e.anyPath()
+	text := e.content(filepath.Base(path))
+	e.write(path, text)
+	return fmt.Sprintf("write %s %q", path, text)
+}
+
+func (e *editor) writeState() string {
+	path := pick(e, []string{".mwp/config.toml", ".mwp/config.toml", ".mwp/intents/plan.md", ".mwp/pipelines/ship.md", ".mwp/topology.md"})
+	text := e.content(filepath.Base(path))
+	e.write(path, text)
+	return fmt.Sprintf("write %s %q", path, text)
+}
+
+func (e *editor) sameSizeKnown() string {
+	paths := append([]string{"pkg/.mwp-context.md", "pkg/app/.mwp-context.md", "svc/.mwp-context.md", ".mwp/config.toml", ".mwp/modules.lock", ".gitignore"}, importables...)
+	for m := range e.fetched {
+		paths = append(paths, m.list(), m.file("part.md"))
+	}
+	slices.Sort(paths)
+	return e.sameSize(pick(e, paths))
+}
+
+// delete removes a path, whatever it is.
+func (e *editor) delete(path string) {
+	e.each(func(root string) error { os.RemoveAll(filepath.Join(root, path)); return nil })
+	e.stampUp(filepath.Dir(path))
+}
+
+// replace writes a file where something else may stand.
+func (e *editor) replace(path, text string) {
+	if fi, err := os.Lstat(filepath.Join(e.places[0], path)); err == nil && !fi.Mode().IsRegular() {
+		e.delete(path)
+	}
+	e.write(path, text)
+}
+
+// symlink puts a link in the place of whatever stands there.
+func (e *editor) symlink(target, path string) {
+	if e.settled {
+		// A link's times cannot be set: let the kernel's clock move on instead.
+		time.Sleep(12 * time.Millisecond)
+	}
+	e.each(func(root string) error {
+		p := filepath.Join(root, path)
+		os.RemoveAll(p)
+		os.MkdirAll(filepath.Dir(p), 0o755)
+		os.Symlink(target, p)
+		return nil
+	})
+	e.stampUp(filepath.Dir(path))
+}
+
+// toggle removes what stands at a path, or writes a file there.
+func (e *editor) toggle(path, text string) {
+	if _, err := os.Lstat(filepath.Join(e.places[0], path)); err == nil {
+		e.delete(path)
+	} else {
+		e.write(path, text)
+	}
+}
+
+func (e *editor) remove() string {
+	path := e.anyPath()
+	victim := pick(e, []string{path, path, ".mwp/config.toml", ".mwp/intents/plan.md", filepath.Dir(path)})
+	if victim == "." {
+		victim = path
+	}
+	e.delete(victim)
+	return "remove " + victim
+}
+
+func (e *editor) rename() string {
+	from, to := pick(e, editDirs[1:]), pick(e, editDirs[1:])
+	if !strings.HasPrefix(to+"/", from+"/") && !strings.HasPrefix(from+"/", to+"/") {
+		e.each(func(root string) error {
+			os.MkdirAll(filepath.Dir(filepath.Join(root, to)), 0o755)
+			os.Rename(filepath.Join(root, from), filepath.Join(root, to))
+			return nil
+		})
+		e.stampUp(filepath.Dir(from))
+		e.stampUp(filepath.Dir(to))
+	}
+	return fmt.Sprintf("rename %s to %s", from, to)
+}
+
+func (e *editor) link() string {
+	target := pick(e, []string{"rules.md", "../.mwp-context.md", "../docs", "../../../outside", "link", ".", "gone"})
+	path := filepath.Join(pick(e, editDirs), pick(e, []string{".mwp-context.md", "link", "src", "AGENTS.md"}))
+	e.symlink(target, path)
+	return fmt.Sprintf("link %s to %s", path, target)
+}
+
+func (e *editor) chmod() string {
+	path := e.anyPath()
+	e.each(func(root string) error { os.Chmod(filepath.Join(root, path), 0o755); return nil })
+	return "chmod " + path
+}
+
+func (e *editor) unrelated() string {
+	dir := pick(e, editDirs)
+	e.write(filepath.Join(dir, fmt.Sprintf("unrelated%d", e.rng.IntN(3))), "x")
+	return "unrelated file in " + dir
+}
+
+// toggleAnchor makes another root, or another sub-project, or takes it away.
+func (e *editor) toggleAnchor() string {
+	path := pick(e, []string{"pkg/.mwp", "pkg/app/.mwp", "svc/.mwp", "../.mwp", "../.mwp"})
+	e.toggle(path, pick(e, append([]string{"members = [\"tree\"]\n", "members = [\"other\"]\n"}, configs[:4]...)))
+	return "toggle " + path
+}
+
+// mend takes back what earlier edits broke, so that most questions have an answer.
+func (e *editor) mend() string {
+	switch e.rng.IntN(3) {
+	case 0:
+		e.mendContexts()
+		return "mend the contexts"
+	case 1:
+		e.mendImports()
+		return "mend the imports"
+	}
+	e.mendContexts()
+	e.mendImports()
+	return "mend everything"
+}
+
+func (e *editor) mendContexts() {
+	for _, d := range editDirs {
+		for _, name := range []string{"AGENTS.md", "CLAUDE.md", ".mwp-context.yaml", ".mwp-context.md", "link", ".mwp"} {
+			fi, err := os.Lstat(filepath.Join(e.places[0], d, name))
+			if err == nil && (name != ".mwp" || d != "." || !fi.IsDir()) {
+				e.delete(filepath.Join(d, name))
+			}
+		}
+	}
+	e.delete("../.mwp")
+	e.replace(".mwp/config.toml", pick(e, soundConfigs))
+	for _, d := range []string{"pkg", "pkg/app", "svc"} {
+		text := pick(e, headers[:6])
+		if e.rng.IntN(3) > 0 {
+			text = e.importing()
+		}
+		e.replace(d+"/.mwp-context.md", text+pick(e, bodies[1:]))
+	}
 }
 
 // sameSize rewrites a file with other bytes of the same number and puts its
@@ -363,86 +506,6 @@ func (e *editor) damage() string {
 		os.WriteFile(p, b, 0o644)
 	}
 	return "damage " + filepath.Base(p)
-}
-
-// request returns a random question.
-func (e *editor) request() (target string, q mwp.Request) {
-	target = pick(e, []string{
-		"", ".", "pkg/app/src/main.go", "pkg/app", "pkg/app/src", "pkg/lib/x.go", "svc/api/new.go", "svc/api", "docs", "docs/link/x",
-		"new/deep/f", ".mwp/intents/plan.md", "pkg/link", "svc/src/main.go",
-	})
-	q.NoRoot = true
-	q.Format = pick(e, []nodes.Format{nodes.JSON, nodes.JSON, nodes.MarkdownText, nodes.ExplainText, nodes.ClaudeText})
-	if e.rng.IntN(5) == 0 {
-		q.Window = nodes.OptionalInt{Set: true, Value: e.rng.IntN(3)}
-	}
-	if e.rng.IntN(5) == 0 {
-		q.Overrides.Caps[1] = nodes.CapOverride{Set: true, Cap: nodes.Cap{Limited: true, Tokens: 1 + e.rng.IntN(20)}}
-	}
-	return target, q
-}
-
-func (e *editor) ask(root, target string, q mwp.Request, o mwp.Options) string {
-	o.Dir, o.Now = root, func() time.Time { return e.clock }
-	if target != "" {
-		q.Target = filepath.Join(root, target)
-	}
-	r, err := mwp.Open(o).Map(context.Background(), q)
-	if err != nil {
-		return "error: " + strings.ReplaceAll(err.Error(), root, "ROOT")
-	}
-	if err := r.Record(); err != nil {
-		e.t.Logf("record: %v", err)
-	}
-	if r.Served {
-		e.served++
-	}
-	var b strings.Builder
-	b.Write(r.Text)
-	for _, n := range r.Notices {
-		fmt.Fprintln(&b, n)
-	}
-	return b.String()
-}
-
-// compare asks the same questions in three ways.
-func (e *editor) compare(what string) {
-	e.t.Helper()
-	copyTree(e.t, filepath.Join(e.places[0], ".mwp", "cache"), filepath.Join(e.places[1], ".mwp", "cache"))
-	target, q := e.request()
-	if e.last.target != "" && e.rng.IntN(2) == 0 {
-		target, q = e.last.target, e.last.q
-	}
-	e.last.target, e.last.q = target, q
-	before := ""
-	for i := range 2 {
-		if i == 1 {
-			// The same question with one option changed right after it: an option that is
-			// missing from a key would be served the other's answer.
-			if e.rng.IntN(2) == 0 {
-				q.Window = nodes.OptionalInt{Set: true, Value: e.rng.IntN(3)}
-			} else {
-				q.Overrides.Caps[e.rng.IntN(3)] = nodes.CapOverride{Set: true, Cap: nodes.Cap{Limited: true, Tokens: 1 + e.rng.IntN(20)}}
-			}
-		}
-		os.RemoveAll(e.scratch)
-		want := e.ask(e.places[0], target, q, mwp.Options{CacheDir: e.scratch, Fresh: true})
-		e.asked++
-		if strings.HasPrefix(want, "error: ") {
-			e.refused++
-		}
-		if i == 1 && want != before {
-			e.mattered++
-		}
-		before = want
-		for _, way := range []struct{ name, root string }{
-			{"cached", e.places[0]}, {"cached again", e.places[0]}, {"moved", e.places[1]},
-		} {
-			if got := e.ask(way.root, target, q, mwp.Options{}); got != want {
-				e.t.Errorf("%s\n%s answer for %q %+v differs\n got: %s\nwant: %s", what, way.name, target, q, got, want)
-			}
-		}
-	}
 }
 
 func copyTree(t *testing.T, from, to string) {

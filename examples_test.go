@@ -64,6 +64,9 @@ var exampleMaps = []struct {
 
 func TestExamples(t *testing.T) {
 	kept := map[string]bool{}
+	for name := range sharedScenes {
+		kept[name] = true
+	}
 	for _, c := range exampleMaps {
 		name := path.Join(c.example, c.target)
 		if c.target == "" {

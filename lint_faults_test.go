@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +20,9 @@ import (
 	"github.com/model-workspace-protocol/mwp/nodes"
 )
 
-// fault is a mistake that is planted in a tree without any. DIR in a path or a text
-// stands for a directory with a context file, and PARENT for the one above it; a
-// path that begins with "/" starts at the workspace root.
+// fault is a mistake that is planted in a tree without any. DIR in a text stands for
+// a directory with a context file, where paths start, except for those that begin
+// with "/" and start at the workspace root.
 type fault struct {
 	name string
 	// files are written, links are made, each from a path to a text.
@@ -55,7 +54,7 @@ var faults = []fault{
 	{name: "a tab in the header", files: map[string]string{faultyContext: header("guards:", "\t- cmd: go test")},
 		want: []string{"DIR/.mwp-context.md:3 error frontmatter_invalid"}},
 	{name: "two YAML contexts", files: map[string]string{".mwp-context.yaml": "schema: 1\ndescription: Rules.\n", ".mwp-context.yml": "schema: 1\ndescription: Rules.\n"},
-		want: []string{"DIR/.mwp-context.yaml:0 error two_context_files"}},
+		want: []string{"DIR/.mwp-context.yml:0 error two_context_files"}},
 	{name: "Markdown beside YAML", files: map[string]string{".mwp-context.yaml": "schema: 1\ndescription: Rules.\n"},
 		want: []string{"DIR/.mwp-context.md:0 warning stale_context_md"}},
 	{name: "a missing import", files: map[string]string{faultyContext: header("imports:", "  - local: ./gone.md")},
@@ -102,7 +101,7 @@ var faults = []fault{
 	{name: "a verified path that is gone", files: map[string]string{faultyContext: header("verified_paths:", "  - gone.go")},
 		want: []string{"DIR/.mwp-context.md:3 warning verified_path_missing"}},
 	{name: "a guard's script that is gone", files: map[string]string{faultyContext: header("guards:", "  - cmd: ./gone.sh")},
-		want: []string{"DIR/.mwp-context.md:3 warning guard_script_missing"}},
+		want: []string{"DIR/.mwp-context.md:3 error guard_script_missing"}},
 	{name: "text that nobody sees", files: map[string]string{faultyContext: "Rules\u200b of DIR.\n"},
 		want: []string{"DIR/.mwp-context.md:1 warning hidden_text"}},
 	{name: "a map in a context", files: map[string]string{faultyContext: "Rules.\n<!-- mwp workspace map | target: x | schema: 1 -->\n"},
@@ -174,7 +173,7 @@ func plantFaults(t *testing.T, from string) {
 		t.Fatal(err)
 	}
 	dirs := tree.contexts(200)
-	notes := tree.findings()
+	notes := tree.findings(true)
 	for _, f := range notes {
 		if !strings.Contains(f, " note ") {
 			t.Errorf("a tree without a fault: %s", f)
@@ -186,24 +185,20 @@ func plantFaults(t *testing.T, from string) {
 		t.Run(f.name, func(t *testing.T) {
 			in := &lintedTree{t, tree.root}
 			undo := in.plant(&f, dir)
-			got := without(in.findings(), notes)
+			got := without(in.findings(false), notes)
 			undo()
 			var want []string
 			for _, w := range f.want {
-				want = append(want, inPlace(w, dir))
+				want = append(want, strings.ReplaceAll(w, "DIR", dir))
 			}
 			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("in %s (-want +got):\n%s", dir, diff)
 			}
 		})
 	}
-	if diff := gocmp.Diff(notes, tree.findings()); diff != "" {
+	if diff := gocmp.Diff(notes, tree.findings(false)); diff != "" {
 		t.Errorf("after all faults were taken out (-before +after):\n%s", diff)
 	}
-}
-
-func inPlace(text, dir string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, "DIR", dir), "PARENT", path.Dir(dir))
 }
 
 // without returns the findings that are new.
@@ -244,9 +239,9 @@ func (t *lintedTree) contexts(n int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; len(all) < n+1; i++ {
-		// A tree of few directories gets more.
-		all = append(all, fmt.Sprintf("%s/more%d", all[i], i))
+	for i, has := 0, len(all); len(all) < n; i++ {
+		// A tree of few directories gets more, evenly.
+		all = append(all, fmt.Sprintf("%s/more%d", all[i%has], i))
 	}
 	t.write(".mwp/config.toml", "name = \"tree\"\ndescription = \"A tree that people wrote.\"\n\n[directories]\n\""+all[0]+"\" = { role = \"the first\" }\n")
 	t.write("shared/rules.md", "# Errors\nWrap them.\n\n# Names\nShort.\n")
@@ -317,7 +312,7 @@ func (t *lintedTree) plant(f *fault, dir string) (undo func()) {
 		return name
 	}
 	for name, text := range f.files {
-		t.write(place(name), inPlace(text, dir))
+		t.write(place(name), strings.ReplaceAll(text, "DIR", dir))
 	}
 	for name, to := range f.links {
 		file := filepath.Join(t.root, filepath.FromSlash(place(name)))
@@ -336,8 +331,9 @@ func (t *lintedTree) plant(f *fault, dir string) (undo func()) {
 	}
 }
 
-// findings lints the tree as a process of its own would, with its cache.
-func (t *lintedTree) findings() []string {
+// findings lints the tree as a process of its own would, with the cache of the last
+// time that keep was set.
+func (t *lintedTree) findings(keep bool) []string {
 	t.Helper()
 	// The clock is an hour ahead, so that fingerprints count as settled.
 	w := mwp.Open(mwp.Options{Dir: t.root, Now: func() time.Time { return time.Now().Add(time.Hour) }})
@@ -346,8 +342,10 @@ func (t *lintedTree) findings() []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Record(); err != nil {
-		t.Fatal(err)
+	if keep {
+		if err := r.Record(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var report struct {
 		Findings []struct {

@@ -420,10 +420,6 @@ func (w *tracing) sections(at int) error {
 			continue
 		}
 		message, hint := SectionProblem(ref.Section, headings)
-		if matches > 1 {
-			// The headings of a Sections have no lines.
-			message = fmt.Sprintf("expected one heading %q, found %d", abbreviate(ref.Section), matches)
-		}
 		ref.Problem = ir.Diagnostic{
 			Code: ir.SectionUnknown, Severity: ir.SeverityError, Source: ref.Declared,
 			Line: ref.Import.Line, Column: ref.Import.Column,

@@ -39,12 +39,12 @@ func TestCodeSummaries(t *testing.T) {
 		t.Fatalf("found %d codes in package ir", len(declared))
 	}
 	for code := range declared {
-		if _, ok := codeSummaries[code]; !ok {
+		if _, ok := codeSummaries()[code]; !ok {
 			t.Errorf("codeSummaries has no sentence for %q", code)
 		}
 	}
 	sentences := map[string]ir.Code{}
-	for code, s := range codeSummaries {
+	for code, s := range codeSummaries() {
 		if !declared[code] {
 			t.Errorf("codeSummaries describes %q, which package ir does not have", code)
 		}

@@ -1,10 +1,9 @@
 package render
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"net/url"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,26 +148,44 @@ func (w *jsonText) result(d *ir.Diagnostic, rule int, print string) {
 
 // relativeURI returns path as a relative reference of RFC 3986, whatever bytes it
 // has: a colon must not make a scheme of its first part, nor a leading slash lead
-// out of the base.
+// out of the base. By hand, because package net/url brings net/netip, whose tables
+// every start of the program would fill.
 func relativeURI(path string) string {
 	rest := strings.TrimLeft(path, "/")
 	lead := strings.Repeat("%2F", len(path)-len(rest))
-	if lead != "" {
-		return "./" + lead + (&url.URL{Path: rest}).EscapedPath()
+	first, _, _ := strings.Cut(rest, "/")
+	var b strings.Builder
+	if lead != "" || strings.Contains(first, ":") {
+		b.WriteString("./" + lead)
 	}
-	return (&url.URL{Path: rest}).String()
+	for i := range len(rest) {
+		if c := rest[i]; pathCharacter(c) {
+			b.WriteByte(c)
+		} else {
+			const digits = "0123456789ABCDEF"
+			b.WriteString("%" + string([]byte{digits[c>>4], digits[c&15]}))
+		}
+	}
+	return b.String()
+}
+
+// pathCharacter reports the characters that stand for themselves in a path.
+func pathCharacter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~/$&+,:;=@", c) >= 0
 }
 
 // fingerprint identifies a finding across runs by code, source and message, so that
 // it survives moves within its file. Equal ones are numbered as they come in seen.
 func fingerprint(d *ir.Diagnostic, seen map[string]int) string {
-	h := sha256.New()
+	// 128 bits tell findings apart; nobody gains by forging one, and sha256 would cost
+	// every start of the program its self-test.
+	h := fnv.New128a()
 	for _, s := range []string{string(d.Code), d.Source, d.Message} {
 		// With its length before it, no part can pass for the end of another.
 		h.Write(binary.AppendUvarint(nil, uint64(len(s))))
 		h.Write([]byte(s))
 	}
-	sum := hex.EncodeToString(h.Sum(nil)[:16])
+	sum := hex.EncodeToString(h.Sum(nil))
 	seen[sum]++
 	return sum + ":" + strconv.Itoa(seen[sum])
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/model-workspace-protocol/mwp/eval/module/protocol"
 )
@@ -20,11 +21,13 @@ type version struct {
 
 // versionTag has the shortest prefix that leaves a version. The part after a plus
 // sign is a build and has no order.
-var versionTag = regexp.MustCompile(`^((?:.*?[@/-])??)[vV]?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$`)
+var versionTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:.*?[@/-])??)[vV]?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$`)
+})
 
 // parseVersion reads a tag, ok is false when it is no version.
 func parseVersion(tag string) (v version, ok bool) {
-	m := versionTag.FindStringSubmatch(tag)
+	m := versionTag().FindStringSubmatch(tag)
 	if m == nil {
 		return v, false
 	}
