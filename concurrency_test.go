@@ -348,9 +348,9 @@ func workWhileFilesChange(job string) {
 // state of the tree, and when all is quiet the cache gives the last state's.
 func TestAskingWhileFilesChange(t *testing.T) {
 	const processes = 16
-	asks := 40
+	asks := 15
 	if testing.Short() {
-		asks = 6
+		asks = 4
 	}
 	dir := t.TempDir()
 	c := newChangingFiles(t, dir)

@@ -23,18 +23,18 @@ func (w *Workspace) modules(c candidate) *module.Store {
 // mayFetch reports whether a question's answer may use the network (D-35).
 func (w *Workspace) mayFetch(q *question) bool { return q.fetch && !w.o.Offline }
 
-// fetchMissing fetches references that were not tried before. more is true when
-// one of them is there now. What did not come is said in notices and leaves the map
+// fetchMissing fetches references that this Workspace has not tried before: what
+// cannot be had is asked for once, however many maps want it. more is true when one
+// of them is there now. What did not come is said in notices and leaves the map
 // without it, except where the module is another one than the pinned: then there is
 // no map (D-34).
-func (w *Workspace) fetchMissing(ctx context.Context, s *session, q *question, missing []string, tried map[string]bool) (more bool, notices []ir.Diagnostic, err error) {
+func (w *Workspace) fetchMissing(ctx context.Context, s *session, q *question, missing []string) (more bool, notices []ir.Diagnostic, err error) {
 	var wants []module.Want
 	for _, value := range missing {
 		ref, err := pin.ParseRef(value)
-		if err != nil || tried[value] {
+		if err != nil || !w.first(s.dir + "\x00" + value) {
 			continue
 		}
-		tried[value] = true
 		wants = append(wants, module.Want{Ref: ref, Floating: q.floating, Insecure: w.o.AllowInsecure})
 	}
 	store := w.modules(s.candidate)
@@ -61,6 +61,20 @@ func (w *Workspace) fetchMissing(ctx context.Context, s *session, q *question, m
 		return false, nil, &Refusal{Diagnostics: refused}
 	}
 	return more, notices, nil
+}
+
+// first reports whether a reference is tried for the first time, and remembers it.
+func (w *Workspace) first(value string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tried[value] {
+		return false
+	}
+	if w.tried == nil {
+		w.tried = map[string]bool{}
+	}
+	w.tried[value] = true
+	return true
 }
 
 // fetchFinding turns a failed fetch into a finding.

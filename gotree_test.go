@@ -135,4 +135,54 @@ included L2/50 net/http/.mwp-context.md
 	if got := trace(root, "cmd/compile/internal/ssa/compile.go"); !strings.Contains(got, "cmd/compile/internal/.mwp-context.md") {
 		t.Errorf("compiler:\n%s", got)
 	}
+	wholeTreeAgrees(t, root, copied, write)
+}
+
+// wholeTreeAgrees edits a large tree and asks for lint reports and targets, whose
+// slots look at more than a thousand directories: from the cache, from nothing, and
+// in the copy with a copy of the cache.
+func wholeTreeAgrees(t *testing.T, root, copied string, write func(root, path, text string)) {
+	t.Helper()
+	clock := func() time.Time { return time.Now().Add(time.Hour) }
+	ask := func(root string, q question, o mwp.Options) (string, *mwp.Result) {
+		t.Helper()
+		o.Now = clock
+		r, recorded, err := q.result(root, o)
+		if err != nil || recorded != nil {
+			t.Fatal(err, recorded)
+		}
+		return spoken(r), r
+	}
+	lint := question{kind: "lint", lint: mwp.LintRequest{Format: nodes.ReportJSON}}
+	targets := question{kind: "targets", targets: mwp.TargetsRequest{JSON: true}}
+	for i, edit := range [][2]string{
+		{"net/http/.mwp-context.md", "HTTP rules\n"},
+		{"net/http/internal/.mwp-context.yaml", "description: no schema\n"},
+		{"cmd/.gitignore", "compile/\n"},
+		{"net/http/.mwp-context.md", "---\nimports:\n  - workspace: net/textproto/rules.md#Tone\n---\nHTTP rules\n"},
+		{"net/textproto/rules.md", "# Tone\n\nCalm.\n"},
+		{"cmd/.gitignore", "nothing/\n"},
+	} {
+		for _, r := range []string{root, copied} {
+			write(r, edit[0], edit[1])
+		}
+		copyTree(t, filepath.Join(root, ".mwp/cache"), filepath.Join(copied, ".mwp/cache"))
+		for _, q := range []question{lint, targets} {
+			want, fresh := ask(root, q, mwp.Options{CacheDir: filepath.Join(t.TempDir(), "fresh"), Fresh: true})
+			first, once := ask(root, q, mwp.Options{})
+			again, twice := ask(root, q, mwp.Options{})
+			moved, _ := ask(copied, q, mwp.Options{})
+			if first != want || again != want || moved != want {
+				t.Errorf("edit %d, %s: equal to a fresh answer: computed %v, served %v, moved %v", i, q, first == want, again == want, moved == want)
+			}
+			if !twice.Served {
+				t.Errorf("edit %d, %s: asked again, it is not served", i, q)
+			}
+			// Other ignore rules make other nodes of all directories below them.
+			rules := filepath.Base(edit[0]) == ".gitignore"
+			if all := fresh.Stats.Computed; i > 0 && !rules && once.Stats.Computed > all/10 {
+				t.Errorf("edit %d, %s: %d of %d nodes computed", i, q, once.Stats.Computed, all)
+			}
+		}
+	}
 }

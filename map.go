@@ -259,7 +259,6 @@ func (r *Result) refusal() error {
 }
 
 func (w *Workspace) compute(ctx context.Context, p *place, q *question) (*Result, error) {
-	tried := map[string]bool{}
 	var said []ir.Diagnostic
 	for {
 		s, a, err := w.locate(ctx, p)
@@ -273,7 +272,7 @@ func (w *Workspace) compute(ctx context.Context, p *place, q *question) (*Result
 		}
 		v := x.(nodes.RenderedValue)
 		if w.mayFetch(q) {
-			more, notices, err := w.fetchMissing(ctx, s, q, v.Missing, tried)
+			more, notices, err := w.fetchMissing(ctx, s, q, v.Missing)
 			if err != nil {
 				return nil, err
 			}

@@ -61,6 +61,8 @@ type Workspace struct {
 	// areas holds the caches in use by directory, so that many questions share one
 	// store and its open files; guarded by mu.
 	areas map[string]*openArea
+	// tried holds the git references that were asked for, by root; guarded by mu.
+	tried map[string]bool
 }
 
 // openArea is a cache with its store.

@@ -36,6 +36,8 @@ type lab struct {
 	trees map[string]*tree
 	// scraps is how many scratch directories were named.
 	scraps int
+	// built is set when the programs are there.
+	built bool
 	// hasGit is set when the small tree is a git repository.
 	hasGit bool
 }
@@ -117,6 +119,10 @@ func (l *lab) prepare(names []string) error {
 
 // build builds mwp as it is released, and what it is compared with.
 func (l *lab) build() error {
+	if l.built {
+		return nil
+	}
+	l.built = true
 	root, err := moduleRoot()
 	if err != nil {
 		return err
@@ -189,15 +195,22 @@ func (l *lab) scratch() string {
 	return filepath.Join(l.dir, fmt.Sprintf("scratch%d", l.scraps))
 }
 
-// asked is what a map in this process found.
+// asked is what a question in this process found.
 type asked struct {
 	*mwp.Result
 	events []mwp.Event
 }
 
-// ask asks for the target's map in this process and records it. The clock is an
-// hour ahead, so that files just written are believed: counts need no waiting.
+// ask asks for the target's map in this process and records it.
 func ask(t *tree) (*asked, error) {
+	return askFor(t, func(ws *mwp.Workspace) (*mwp.Result, error) {
+		return ws.Map(context.Background(), mwp.Request{Target: t.target})
+	})
+}
+
+// askFor asks a question about a tree and records the answer. The clock is an hour
+// ahead, so that files just written are believed: counts need no waiting.
+func askFor(t *tree, question func(*mwp.Workspace) (*mwp.Result, error)) (*asked, error) {
 	a := &asked{}
 	events := make(chan mwp.Event)
 	done := make(chan struct{})
@@ -212,7 +225,7 @@ func ask(t *tree) (*asked, error) {
 		Observe: func(e mwp.Event) { events <- e },
 	})
 	var err error
-	a.Result, err = ws.Map(context.Background(), mwp.Request{Target: t.target})
+	a.Result, err = question(ws)
 	if err == nil {
 		err = a.Record()
 	}

@@ -61,8 +61,10 @@ var scenarios = []scenario{
 	{"T2", "system calls of a warm map, and the directories that maps read", []string{"small"}, false, (*lab).systemCalls},
 	{"T3", "time of a warm map in a large tree beside a small one", []string{"small", "large"}, true, (*lab).growth},
 	{"T6", "nodes computed after an edit of one body and after a touch", nil, false, (*lab).edits},
+	{"T7", "time of lint and targets over a whole workspace beside the bare lstat of what they rest on, of a cold lint beside find, and nodes computed after one edit", nil, true, (*lab).walks},
 	{"T8", "nodes computed after the tree and its cache were copied", nil, false, (*lab).relocated},
 	{"T9", "time of a cold map beside a warm one, and nodes computed after a branch switch and back", []string{"small", "cold"}, true, (*lab).cold},
+	{"imports", "time of a warm map with 50 imports, and of a cold map with a closure of 500 files beside a warm one", nil, true, (*lab).imports},
 	{"T11", "bytes on disk", nil, false, (*lab).disk},
 	{"memory", "peak memory of a warm map", []string{"small"}, false, (*lab).memory},
 }

@@ -159,7 +159,10 @@ func (l *lab) edits() ([]row, error) {
 
 // editBody changes the words of one context file and keeps its header.
 func editBody(t *tree, level int) error {
-	path := filepath.Join(t.root, t.dirs[level], ".mwp-context.md")
+	return appendLine(filepath.Join(t.root, t.dirs[level], ".mwp-context.md"))
+}
+
+func appendLine(path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err

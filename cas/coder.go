@@ -1,8 +1,11 @@
 package cas
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 	"unsafe"
 )
 
@@ -30,10 +33,22 @@ type Coder struct {
 // EncodeValue returns the canonical encoding of *v, which is not changed. A value
 // that the description rejects is a mistake of the caller and panics.
 func EncodeValue[V any](v *V, code func(*Coder, *V)) []byte {
-	var e Encoder
-	EncodeInto(&e, v, code)
-	return e.b
+	e := encoders.Get().(*Encoder)
+	e.Reset()
+	EncodeInto(e, v, code)
+	b := bytes.Clone(e.b)
+	if cap(e.b) <= keptEncoder {
+		encoders.Put(e)
+	}
+	return b
 }
+
+// encoders are kept because the bytes of a value grow several times before they have
+// their length, and a walk of a tree encodes a hundred thousand values. One that has
+// grown beyond keptEncoder bytes is not kept.
+var encoders = sync.Pool{New: func() any { return new(Encoder) }}
+
+const keptEncoder = 64 << 10
 
 // EncodeInto appends the canonical encoding of *v to e.
 func EncodeInto[V any](e *Encoder, v *V, code func(*Coder, *V)) {
@@ -200,6 +215,10 @@ func Slice[T any](c *Coder, p *[]T, each func(*Coder, *T)) {
 	s := make([]T, 0, min(n, 1+(64<<10)/max(int(unsafe.Sizeof(t)), 1)))
 	for range n {
 		before := c.d.at
+		if len(s) == cap(s) {
+			// Append would grow a long list by a quarter and copy it all five times.
+			s = slices.Grow(s, min(n-len(s), len(s)))
+		}
 		s = append(s, t)
 		each(c, &s[len(s)-1])
 		if c.d.err == nil && c.d.at == before {

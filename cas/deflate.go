@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/flate"
 	"io"
+	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -39,6 +41,46 @@ func (c *compressor) pack(b []byte) payload {
 		}
 	}
 	return rawPayload(b)
+}
+
+// packBatch is how many payloads are compressed at a time: what they take in memory is
+// bounded, and a processor that waits for the others does so once in a while only.
+const packBatch = 1024
+
+// packer compresses on all processors: after a walk of a tree that takes longer than
+// everything else that is written.
+type packer struct{ workers []compressor }
+
+// all returns the payloads of some entries, in their order, compressed when that is
+// asked for.
+func (p *packer) all(entries []entry, compress bool) []payload {
+	out := make([]payload, len(entries))
+	if !compress {
+		for i, e := range entries {
+			out[i] = rawPayload(e.b)
+		}
+		return out
+	}
+	if p.workers == nil {
+		p.workers = make([]compressor, runtime.GOMAXPROCS(0))
+	}
+	var next atomic.Int64
+	work := func(c *compressor) {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(entries) {
+				return
+			}
+			out[i] = c.pack(entries[i].b)
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range p.workers[1:] {
+		wg.Go(func() { work(&p.workers[1+i]) })
+	}
+	work(&p.workers[0])
+	wg.Wait()
+	return out
 }
 
 func rawPayload(b []byte) payload {

@@ -271,6 +271,7 @@ func (d *Disk) list(anew bool) {
 func (d *Disk) Flush() error {
 	d.flushing.Lock()
 	defer d.flushing.Unlock()
+	defer d.release()
 	d.mu.RLock()
 	n, entries := len(d.pending.log), d.pending.live()
 	d.mu.RUnlock()
@@ -305,14 +306,24 @@ func (d *Disk) Flush() error {
 	return nil
 }
 
+// release lets go of what many lookups read into memory: an answer has been given, and
+// the next may be a long time off.
+func (d *Disk) release() {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, s := range d.segments {
+		s.release()
+	}
+}
+
 // missing returns the entries that have to be written. A record counts as there
 // only after it was read and checked, so a damaged one heals; its segment is
 // touched, because what is about to be written may name it.
 func (d *Disk) missing(entries []entry) []entry {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	var out []entry
-	decided := map[Key]bool{}
+	out := make([]entry, 0, len(entries))
+	decided := make(map[Key]bool, len(entries))
 	for _, e := range entries {
 		switch e.kind {
 		case valueRecord:
@@ -368,14 +379,15 @@ func (d *Disk) write(entries []entry) error {
 	for _, e := range entries {
 		total += len(e.b)
 	}
+	var pack packer
 	fill := func(w *segmentWriter) error {
-		for _, e := range entries {
-			p := rawPayload(e.b)
-			if total >= compressTotal {
-				p = d.deflate.pack(e.b)
-			}
-			if err := w.add(e.kind, &e.key, p); err != nil {
-				return err
+		for len(entries) > 0 {
+			batch := entries[:min(len(entries), packBatch)]
+			entries = entries[len(batch):]
+			for i, p := range pack.all(batch, total >= compressTotal) {
+				if err := w.add(batch[i].kind, &batch[i].key, p); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

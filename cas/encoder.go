@@ -34,6 +34,7 @@ func (e *Encoder) Bool(v bool) {
 
 // Bytes writes the length of v and v.
 func (e *Encoder) Bytes(v []byte) {
+	e.room(len(v))
 	e.Uint(uint64(len(v)))
 	e.b = append(e.b, v...)
 }
@@ -41,8 +42,20 @@ func (e *Encoder) Bytes(v []byte) {
 // String writes what Bytes would write for the bytes of v. They need not be
 // UTF-8: file names are not.
 func (e *Encoder) String(v string) {
+	e.room(len(v))
 	e.Uint(uint64(len(v)))
 	e.b = append(e.b, v...)
+}
+
+// firstRoom is what the first byte string makes room for. An encoder that somebody
+// holds is for a key or a trace, which are longer than that more often than not.
+const firstRoom = 256
+
+// room makes the first byte string find a place that need not grow soon.
+func (e *Encoder) room(n int) {
+	if e.b == nil {
+		e.b = make([]byte, 0, max(firstRoom, n+n/2))
+	}
 }
 
 // Digest writes the 32 bytes of v; their length is fixed and is not written.

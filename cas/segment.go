@@ -1,6 +1,7 @@
 package cas
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,12 @@ const (
 	// enough for eviction by least recent use, seldom enough to cost nothing.
 	touchAfter = time.Hour
 )
+
+// A segment that was asked manyLookups times is read into memory, unless it is larger
+// than MaxSize: a map asks a hundred times, and a walk of a tree tens of thousands,
+// each of which would otherwise read half a dozen places of the file. A megabyte takes
+// about as long as forty lookups.
+const manyLookups = 512
 
 // errUnusable is what a segment that could not be opened answers from then on; the
 // reason is told once.
@@ -60,6 +67,10 @@ type segment struct {
 	size   int64
 	mtime  time.Time
 	index  index
+	// asked counts the lookups, and memory is the whole segment after many, until
+	// release.
+	asked  int
+	memory *bytes.Reader
 }
 
 func (s *segment) path() string { return filepath.Join(s.dir, s.name) }
@@ -72,6 +83,9 @@ func (s *segment) open() (io.ReaderAt, func(), error) {
 	defer s.mu.Unlock()
 	if s.broken {
 		return nil, nil, errUnusable
+	}
+	if s.memory != nil {
+		return s.memory, func() {}, nil
 	}
 	f := s.file
 	if f == nil {
@@ -94,7 +108,31 @@ func (s *segment) open() (io.ReaderAt, func(), error) {
 		}
 		s.ready = true
 	}
+	if s.asked++; s.asked == manyLookups && s.size <= MaxSize {
+		s.remember(f)
+	}
 	return f, done, nil
+}
+
+// remember reads the whole segment. Where that fails, or the segment turns out to be
+// damaged, it is read piece by piece as before.
+func (s *segment) remember(f *os.File) {
+	b := make([]byte, s.size)
+	if readAt(f, b, 0) != nil {
+		return
+	}
+	r := bytes.NewReader(b)
+	if x, err := readIndex(r, s.size, s.size); err == nil {
+		s.index, s.memory = x, r
+	}
+}
+
+// release lets go of the memory that many lookups took.
+func (s *segment) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// The index that was read with it lies in memory of its own and stays.
+	s.memory, s.asked = nil, 0
 }
 
 // load reads the index of an open file, by a scan when there is no good one.
@@ -154,7 +192,9 @@ func (s *segment) find(kind recordKind, key *[32]byte) (r io.ReaderAt, at []plac
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	s.mu.Lock()
 	t := *s.index.table(kind)
+	s.mu.Unlock()
 	if t.mem == nil {
 		t.r = r // a file that is not kept open is another one each time
 	}
@@ -273,6 +313,7 @@ func stale(mtime, now time.Time) bool {
 func (s *segment) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.memory = nil
 	if s.file != nil {
 		s.file.Close()
 		s.file = nil

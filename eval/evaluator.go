@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -54,9 +55,26 @@ type Evaluator struct {
 	kinds map[string]*graph.Kind
 
 	hits, computed, leaves, mismatches atomic.Int64
+	// helping is how many goroutines work beside those that ask.
+	helping atomic.Int64
 
+	tables [tables]table
+	seed   maphash.Seed
+}
+
+// tables is in how many parts the promises are kept, so that processors seldom wait
+// for each other.
+const tables = 32
+
+// table is a part of the promises.
+type table struct {
 	mu       sync.Mutex
 	promises map[cas.Key]*promise // guarded by mu
+	// tasks leads from the hash of a task in memory to its promise without a key, which
+	// takes ten times as long to make; guarded by mu. In a walk of a tree a task is asked
+	// for three times on average. It holds only what succeeded, and of two tasks with one
+	// hash the first.
+	tasks map[uint64]*promise
 }
 
 // New returns an evaluator.
@@ -68,7 +86,7 @@ func New(c Config) *Evaluator {
 		}
 		kinds[k.Name] = k
 	}
-	return &Evaluator{c: c, kinds: kinds, promises: map[cas.Key]*promise{}}
+	return &Evaluator{c: c, kinds: kinds, seed: maphash.MakeSeed()}
 }
 
 // Stats returns what was counted so far.
@@ -116,7 +134,10 @@ func (e *Evaluator) Eval(ctx context.Context, t graph.Task) (any, error) {
 			}
 			out <- a
 		}()
-		a.value, a.err = e.valueOf(e.resolve(t), t)
+		if a.value, a.err = e.valueOf(e.resolve(t), t); errors.Is(a.err, errOutdated) {
+			e.forget()
+			a.value, a.err = e.valueOf(e.resolve(t), t)
+		}
 	}()
 	select {
 	case a := <-out:
@@ -127,6 +148,18 @@ func (e *Evaluator) Eval(ctx context.Context, t graph.Task) (any, error) {
 		return a.value, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+}
+
+// forget lets everything be looked at anew: something that was remembered from a slot
+// has changed since that was checked.
+func (e *Evaluator) forget() {
+	e.c.World.forget()
+	for i := range e.tables {
+		at := &e.tables[i]
+		at.mu.Lock()
+		at.promises, at.tasks = nil, nil
+		at.mu.Unlock()
 	}
 }
 
@@ -143,25 +176,15 @@ func (p *panicError) String() string { return fmt.Sprintf("%v\n\n%s", p.value, p
 // resolve evaluates a task, or waits for whoever is doing so, up to its digest.
 // Waiting cannot deadlock: a task waits only for kinds before its own.
 func (e *Evaluator) resolve(t graph.Task) (p *promise) {
-	id := graph.ID(t)
-	e.mu.Lock()
-	for {
-		var ok bool
-		if p, ok = e.promises[id]; !ok {
-			break
-		}
-		e.mu.Unlock()
-		<-p.done
-		if !errors.Is(p.err, graph.ErrUnbuildable) {
-			return p
-		}
-		// Another asked with less in its hands, from a trace; this task may do better.
-		e.mu.Lock()
+	hash := maphash.Comparable(e.seed, t)
+	if p := e.settled(t, hash); p != nil {
+		return p
 	}
-	p = &promise{task: t, id: id, done: make(chan struct{})}
-	e.promises[id] = p
-	e.mu.Unlock()
-
+	id := graph.ID(t)
+	p, mine := e.claim(id, t)
+	if !mine {
+		return p
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			p.err = &panicError{v, debug.Stack()}
@@ -169,17 +192,22 @@ func (e *Evaluator) resolve(t graph.Task) (p *promise) {
 		if p.err != nil {
 			// Nothing is left behind: the next to ask tries again.
 			p.status = graph.Failed
-			e.mu.Lock()
-			delete(e.promises, id)
-			e.mu.Unlock()
+			at := e.table(id)
+			at.mu.Lock()
+			if at.promises[id] == p {
+				delete(at.promises, id)
+			}
+			at.mu.Unlock()
+		} else {
+			e.settle(p, hash)
 		}
 		close(p.done)
 		e.report(p, false)
 	}()
 	if t.Kind().Leaf {
-		p.leaf, p.err = e.c.World.read(t)
+		p.leaf, p.err = e.c.World.recall(t)
 		if p.err == nil {
-			p.digest, p.value, p.hasValue, p.status = p.leaf.digest, p.leaf.value, true, graph.Read
+			p.digest, p.value, p.hasValue, p.status = p.leaf.digest, p.leaf.value, !p.leaf.remembered, graph.Read
 		}
 		return p
 	}
@@ -192,6 +220,70 @@ func (e *Evaluator) resolve(t graph.Task) (p *promise) {
 	}
 	e.compute(p)
 	return p
+}
+
+// claim returns the promise of an ID, waiting for whoever else has it in hand. mine is
+// true for a new one, which the caller has to keep.
+func (e *Evaluator) claim(id cas.Key, t graph.Task) (p *promise, mine bool) {
+	at := e.table(id)
+	at.mu.Lock()
+	for {
+		p := at.promises[id]
+		if p == nil {
+			break
+		}
+		at.mu.Unlock()
+		<-p.done
+		if !errors.Is(p.err, graph.ErrUnbuildable) {
+			return p, false
+		}
+		// Another asked with less in its hands, from a trace; this task may do better.
+		at.mu.Lock()
+	}
+	p = &promise{task: t, id: id, done: make(chan struct{})}
+	if at.promises == nil {
+		at.promises = map[cas.Key]*promise{}
+	}
+	at.promises[id] = p
+	at.mu.Unlock()
+	return p, true
+}
+
+func (e *Evaluator) table(id cas.Key) *table { return &e.tables[id[0]%tables] }
+
+// settled returns the promise of an equal task that was evaluated with success, nil
+// when none is found that fast. A task that carries something beside its parameters is
+// equal only to itself.
+func (e *Evaluator) settled(t graph.Task, hash uint64) *promise {
+	at := &e.tables[hash%tables]
+	at.mu.Lock()
+	p := at.tasks[hash]
+	at.mu.Unlock()
+	if p != nil && p.task == t {
+		return p
+	}
+	return nil
+}
+
+func (e *Evaluator) settle(p *promise, hash uint64) {
+	at := &e.tables[hash%tables]
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	if at.tasks == nil {
+		at.tasks = map[uint64]*promise{}
+	}
+	if at.tasks[hash] == nil {
+		at.tasks[hash] = p
+	}
+}
+
+// promised returns the promise of a task, finished or not, nil when there is none.
+func (e *Evaluator) promised(t graph.Task) *promise {
+	id := graph.ID(t)
+	at := e.table(id)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	return at.promises[id]
 }
 
 func (e *Evaluator) report(p *promise, mismatch bool) {
@@ -251,14 +343,12 @@ func (e *Evaluator) holds(t graph.Task, tr *graph.Trace) (needs []*promise, ok b
 	return needs, true
 }
 
-// resolveAll resolves a parallel group, in order.
+// resolveAll resolves a parallel group, in order. Others help while there are few who
+// do: beyond that, a goroutine for each directory of a tree costs more than it saves.
 func (e *Evaluator) resolveAll(tasks []graph.Task) []*promise {
 	ps := make([]*promise, len(tasks))
-	workers := min(len(tasks), 2*runtime.GOMAXPROCS(0))
-	if workers <= 1 {
-		for i, t := range tasks {
-			ps[i] = e.resolve(t)
-		}
+	if len(tasks) == 1 {
+		ps[0] = e.resolve(tasks[0])
 		return ps
 	}
 	var next atomic.Int64
@@ -272,12 +362,27 @@ func (e *Evaluator) resolveAll(tasks []graph.Task) []*promise {
 		}
 	}
 	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(work)
+	for range len(tasks) - 1 {
+		if !e.help(&wg, work) {
+			break
+		}
 	}
 	work()
 	wg.Wait()
 	return ps
+}
+
+// help starts a goroutine unless enough are at work.
+func (e *Evaluator) help(wg *sync.WaitGroup, work func()) bool {
+	if e.helping.Add(1) > int64(2*runtime.GOMAXPROCS(0)) {
+		e.helping.Add(-1)
+		return false
+	}
+	wg.Go(func() {
+		defer e.helping.Add(-1)
+		work()
+	})
+	return true
 }
 
 // recorder is the Reader that a computation sees.
@@ -357,6 +462,13 @@ func (e *Evaluator) valueOf(p *promise, t graph.Task) (any, error) {
 		return p.value, nil
 	}
 	k := p.task.Kind()
+	if p.leaf != nil {
+		v, err := e.c.World.value(p.task, p.leaf)
+		if err == nil {
+			p.value, p.hasValue = v, true
+		}
+		return v, err
+	}
 	b := p.trace.Inline
 	ok := p.trace.HasInline && cas.Sum(b) == p.trace.Value
 	if !ok {
@@ -419,9 +531,7 @@ func (e *Evaluator) Provenance(t graph.Task) graph.Provenance {
 // beneath returns the promises that an evaluated task rests on, dependencies first,
 // its own last; nil for a task that was not evaluated.
 func (e *Evaluator) beneath(t graph.Task) []*promise {
-	e.mu.Lock()
-	top := e.promises[graph.ID(t)]
-	e.mu.Unlock()
+	top := e.promised(t)
 	if top == nil {
 		return nil
 	}

@@ -75,7 +75,7 @@ type wrong struct{}
 func (wrong) Kind() *graph.Kind                      { return wrongKind }
 func (wrong) Compute(r graph.Reader) (string, error) { return graph.Need(r, upper{"a"}) }
 
-var testKinds = append(graph.Leaves(), wordsKind, upperKind, bothKind, panicKind, wrongKind)
+var testKinds = append(graph.Leaves(), wordsKind, upperKind, bothKind, panicKind, wrongKind, wideKind)
 
 // bench is a directory, a store and a clock.
 type bench struct {

@@ -1,10 +1,10 @@
 package eval
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,12 +15,13 @@ import (
 // readDir reads a directory that holds still meanwhile and hands each entry to
 // keep, in no order, after reset. Where the directory is something else, or gone,
 // the answer is its type.
-func (w *World) readDir(rel string, reset func(), keep func(fs.DirEntry)) (*reading, graph.FileType, error) {
+func (w *World) readDir(rel string, reset func(), keep func(name []byte, t graph.FileType)) (*reading, graph.FileType, error) {
 	dir := w.abs(rel)
 	var last *reading
 	for range attempts {
 		start := w.now()
-		s, err := w.lstat(dir)
+		reset()
+		s, read, err := w.listDir(dir, keep)
 		if err != nil {
 			return nil, 0, &WorldError{"list", rel, err}
 		}
@@ -28,26 +29,12 @@ func (w *World) readDir(rel string, reset func(), keep func(fs.DirEntry)) (*read
 			reset()
 			return settledByType(s, nil), s.Type, nil
 		}
-		w.Count.DirsRead.Add(1)
-		f, err := os.Open(dir)
-		if absentError(err) {
-			continue
-		}
-		if err != nil {
-			return nil, 0, &WorldError{"list", rel, err}
-		}
-		entries, err := f.ReadDir(-1)
-		f.Close()
-		if err != nil {
-			return nil, 0, &WorldError{"list", rel, err}
-		}
-		reset()
-		for _, e := range entries {
-			keep(e)
-		}
 		again, err := w.lstat(dir)
 		if err != nil {
 			return nil, 0, &WorldError{"list", rel, err}
+		}
+		if !read || again.Type != graph.Directory {
+			continue
 		}
 		last = &reading{print: s.Fingerprint}
 		if s.Fingerprint == again.Fingerprint {
@@ -63,13 +50,13 @@ func (w *World) readDir(rel string, reset func(), keep func(fs.DirEntry)) (*read
 
 func (w *World) readList(l graph.List) (*reading, error) {
 	var names []string
-	r, t, err := w.readDir(l.Dir, func() { names = nil }, func(e fs.DirEntry) {
-		keep := e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".")
+	r, t, err := w.readDir(l.Dir, func() { names = nil }, func(name []byte, t graph.FileType) {
+		keep := t == graph.Regular && name[0] != '.'
 		if l.Filter == graph.Directories {
-			keep = e.IsDir()
+			keep = t == graph.Directory
 		}
 		if keep {
-			names = append(names, e.Name())
+			names = append(names, string(name))
 		}
 	})
 	if err != nil {
@@ -81,11 +68,11 @@ func (w *World) readList(l graph.List) (*reading, error) {
 }
 
 func (w *World) readScan(l graph.Scan) (*reading, error) {
-	wanted := scanNames(l.Names)
+	wanted := w.names(l.Names)
 	var found []graph.Found
-	r, t, err := w.readDir(l.Dir, func() { found = nil }, func(e fs.DirEntry) {
-		if name := e.Name(); e.IsDir() || wanted.has(name) {
-			found = append(found, graph.Found{Name: name, Type: typeOf(e.Type())})
+	r, t, err := w.readDir(l.Dir, func() { found = nil }, func(name []byte, t graph.FileType) {
+		if t == graph.Directory || wanted.has(name) {
+			found = append(found, graph.Found{Name: string(name), Type: t})
 		}
 	})
 	if errors.Is(err, fs.ErrPermission) {
@@ -102,20 +89,23 @@ func (w *World) readScan(l graph.Scan) (*reading, error) {
 	}
 	slices.SortFunc(found, func(a, b graph.Found) int { return cmp.Compare(a.Name, b.Name) })
 	r.value = graph.ScanState{Type: t, Entries: found}
+	if t == graph.Directory {
+		w.keep(l.Dir, newListing(wanted, found, r))
+	}
 	return r, nil
 }
 
 // nameSet is what a scan looks for. Most entries are ruled out by their first
 // character and their length, without a comparison.
 type nameSet struct {
-	names   []string
+	names   [][]byte
 	lengths [256]bool
 }
 
-func scanNames(joined string) *nameSet {
+func newNameSet(joined string) *nameSet {
 	s := &nameSet{}
 	if joined != "" {
-		s.names = strings.Split(joined, "/")
+		s.names = bytes.Split([]byte(joined), []byte("/"))
 	}
 	for _, n := range s.names {
 		s.lengths[min(len(n), 255)] = true
@@ -123,27 +113,115 @@ func scanNames(joined string) *nameSet {
 	return s
 }
 
-func (s *nameSet) has(name string) bool {
+// names returns the set for a scan's names: all scans of a workspace look for the
+// same.
+func (w *World) names(joined string) *nameSet {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lastNames == nil || w.lastJoined != joined {
+		w.lastJoined, w.lastNames = joined, newNameSet(joined)
+	}
+	return w.lastNames
+}
+
+func (s *nameSet) has(name []byte) bool {
 	if name[0] == '.' {
 		for _, p := range graph.ScanPrefixes {
-			if len(name) >= len(p) && strings.EqualFold(name[:len(p)], p) {
+			if len(name) >= len(p) && bytes.EqualFold(name[:len(p)], []byte(p)) {
 				return true
 			}
 		}
 	}
-	return s.lengths[min(len(name), 255)] && slices.ContainsFunc(s.names, func(n string) bool { return strings.EqualFold(n, name) })
+	return s.lengths[min(len(name), 255)] && slices.ContainsFunc(s.names, func(n []byte) bool { return bytes.EqualFold(n, name) })
 }
 
-func typeOf(m fs.FileMode) graph.FileType {
-	switch {
-	case m.IsRegular():
-		return graph.Regular
-	case m.IsDir():
-		return graph.Directory
-	case m&(fs.ModeSymlink|fs.ModeIrregular) != 0:
-		return graph.Link
+// listing is what a scan saw in one directory. It answers what a probe or a search
+// for anchors would ask there, so that after a walk of the tree the cascades of a
+// thousand directories look at no name again.
+type listing struct {
+	wanted *nameSet
+	found  []graph.Found // sorted by name
+	// marks are those of found that were looked for by name.
+	marks []graph.Found
+	// print and trusted are the scan's.
+	print   Fingerprint
+	trusted bool
+}
+
+func newListing(wanted *nameSet, found []graph.Found, r *reading) *listing {
+	l := &listing{wanted: wanted, found: found, print: r.print, trusted: r.trusted}
+	for _, f := range found {
+		if wanted.has([]byte(f.Name)) {
+			l.marks = append(l.marks, f)
+		}
 	}
-	return graph.Other
+	return l
+}
+
+// typeOf returns the type of a name in the directory, and false when the scan does
+// not tell: it did not look for the name, or there is something whose name only
+// differs by case or by how it is composed, which is the same to some file systems.
+func (l *listing) typeOf(name string) (graph.FileType, bool) {
+	if i, ok := slices.BinarySearchFunc(l.found, name, func(f graph.Found, name string) int { return cmp.Compare(f.Name, name) }); ok {
+		return l.found[i].Type, true
+	}
+	if !isASCII(name) || name == "" || !l.wanted.has([]byte(name)) {
+		return 0, false
+	}
+	for _, f := range l.marks {
+		if strings.EqualFold(f.Name, name) {
+			return 0, false
+		}
+	}
+	return graph.Absent, true
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *World) keep(rel string, l *listing) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.scanned == nil {
+		w.scanned = map[string]*listing{}
+	}
+	w.scanned[rel] = l
+}
+
+// listing returns what is known of a whole directory, nil when it was not scanned.
+func (w *World) listing(rel string) *listing {
+	w.mu.Lock()
+	l := w.scanned[rel]
+	w.mu.Unlock()
+	if k := w.known.Load(); l == nil && k != nil {
+		if l = k.listing(w, rel); l != nil {
+			w.keep(rel, l)
+		}
+	}
+	return l
+}
+
+// probed answers a probe from a scan of its directory, nil when that cannot be.
+func (w *World) probed(l graph.Probe, names []string) *reading {
+	seen := w.listing(l.Dir)
+	if seen == nil {
+		return nil
+	}
+	state := graph.ProbeState{Dir: graph.Directory, Types: make([]graph.FileType, len(names))}
+	for i, n := range names {
+		t, ok := seen.typeOf(n)
+		if !ok {
+			return nil
+		}
+		state.Types[i] = t
+	}
+	return &reading{value: state, print: seen.print, trusted: seen.trusted}
 }
 
 func (w *World) readRepository() (*reading, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,26 +41,26 @@ type SlotLeaf struct {
 	Trusted bool
 }
 
-// statPath returns the root-relative path whose lstat vouches for the leaf, ""
-// for a leaf that has none. For names in a directory it is the directory: its
+// statPath returns the root-relative path whose lstat vouches for the leaf, nil for
+// a leaf that has none; it is a part of Params. For names in a directory it is the directory: its
 // entries cannot appear, vanish or change type without changing its times. It
 // reads the parameters in place, because rebuilding every leaf is a third of
 // what a warm map allocates; what it cannot read is read properly later.
-func (l *SlotLeaf) statPath() string {
+func (l *SlotLeaf) statPath() []byte {
 	d := cas.NewDecoder(l.Params)
 	switch l.Kind {
 	case graph.FileKind.Name, graph.LinkKind.Name, graph.ListKind.Name:
-		return d.String()
+		return d.Bytes()
 	case graph.ProbeKind.Name:
 		for range d.Count(1) {
 			d.Bytes()
 		}
-		return d.String()
+		return d.Bytes()
 	case graph.ScanKind.Name:
 		d.Bytes()
-		return d.String()
+		return d.Bytes()
 	}
-	return ""
+	return nil
 }
 
 const slotFormat = 1
@@ -112,10 +113,55 @@ func (t *nameTable) code(c *cas.Coder, name *string) {
 // frontCoder codes parameters as the number of bytes they share with the last
 // ones of their kind, and the rest. The leaves of a cascade differ in little but
 // a path's end, and parameters are most of a slot.
-type frontCoder struct{ last map[string][]byte }
+type frontCoder struct {
+	// last holds the last parameters of each kind. There are few kinds, and a map would
+	// be a third of the time it takes to read a slot.
+	last []kindParams
+	// room is memory for parameters that are read. Each has its own part of it: one
+	// allocation for a hundred leaves.
+	room []byte
+	size int
+}
+
+type kindParams struct {
+	kind   string
+	params []byte
+}
+
+func (f *frontCoder) of(kind string) *kindParams {
+	for i := range f.last {
+		if f.last[i].kind == kind {
+			return &f.last[i]
+		}
+	}
+	f.last = append(f.last, kindParams{kind: kind})
+	return &f.last[len(f.last)-1]
+}
+
+// The memory for parameters grows from what the leaves of a map take to a piece that
+// costs nothing beside the leaves in it.
+const (
+	smallRoom = 512
+	largeRoom = 32 << 10
+)
+
+// take returns n bytes that nobody else has.
+func (f *frontCoder) take(n int) []byte {
+	if n > len(f.room) {
+		f.size = min(max(2*f.size, smallRoom), largeRoom)
+		if n > f.size/4 {
+			return make([]byte, n)
+		}
+		f.room = make([]byte, f.size)
+	}
+	b := f.room[:n:n]
+	f.room = f.room[n:]
+	return b
+}
 
 func (f *frontCoder) code(c *cas.Coder, kind string, params *[]byte) {
-	last := f.last[kind]
+	at := f.of(kind)
+	last := at.params
 	shared := 0
 	var rest []byte
 	if !c.Decoding() {
@@ -128,17 +174,15 @@ func (f *frontCoder) code(c *cas.Coder, kind string, params *[]byte) {
 	}
 	c.Bytes(&rest)
 	if c.Decoding() {
-		p := make([]byte, 0, shared+len(rest))
-		p = append(append(p, last[:shared]...), rest...)
-		if commonPrefix(last, p) != shared {
+		if len(rest) > 0 && shared < len(last) && rest[0] == last[shared] {
 			c.Fail("more bytes are shared than the %d written", shared)
 		}
+		p := f.take(shared + len(rest))
+		copy(p, last[:shared])
+		copy(p[shared:], rest)
 		*params = p
 	}
-	if f.last == nil {
-		f.last = map[string][]byte{}
-	}
-	f.last[kind] = *params
+	at.params = *params
 }
 
 func commonPrefix(a, b []byte) int {
@@ -174,93 +218,168 @@ func (w *World) Check(s *Slot, kinds func(name string) *graph.Kind) (ok, changed
 	if now := w.now().UnixNano(); s.ValidFrom != 0 && now < s.ValidFrom || s.Expires != 0 && now >= s.Expires {
 		return false, false
 	}
-	look := w.lookInTurn()
 	if len(s.Leaves) > manyLeaves {
-		look = w.lookAtOnce(s.Leaves)
+		return w.checkAtOnce(s, kinds)
 	}
+	return w.checkInTurn(s, kinds)
+}
+
+// checkInTurn looks at one leaf after the other and stops at the first that changed.
+// The leaves of one directory follow each other and share its lstat.
+func (w *World) checkInTurn(s *Slot, kinds func(name string) *graph.Kind) (ok, changed bool) {
+	lastPath := ""
+	var last stat
 	for i := range s.Leaves {
 		l := &s.Leaves[i]
-		if rel := l.statPath(); rel != "" && l.Trusted {
-			seen, err := look(rel)
-			if err != nil {
-				return false, false
+		if rel := l.statPath(); len(rel) > 0 && l.Trusted {
+			if string(rel) != lastPath {
+				var err error
+				lastPath = string(rel)
+				if last, err = w.lstat(w.abs(lastPath)); err != nil {
+					return false, false
+				}
 			}
-			if seen.Fingerprint == l.Print {
+			if last.Fingerprint == l.Print {
 				continue
 			}
 		}
-		k := kinds(l.Kind)
-		if k == nil || !k.Leaf {
+		same, renewed := w.again(l, kinds)
+		if !same {
 			return false, false
 		}
-		t, err := k.DecodeParams(l.Params)
-		if err != nil {
-			return false, false
-		}
-		r, err := w.read(t)
-		if err != nil || string(r.encoded) != string(l.State) {
-			return false, false
-		}
-		if r.print != l.Print || r.trusted != l.Trusted {
-			l.Print, l.Trusted, changed = r.print, r.trusted, true
-		}
+		changed = changed || renewed
 	}
 	return true, changed
 }
 
-// lookInTurn returns an lstat of one path after the other; the leaves of one
-// directory follow each other and share its.
-func (w *World) lookInTurn() func(rel string) (stat, error) {
-	var lastPath string
-	var last stat
-	return func(rel string) (stat, error) {
-		if rel == lastPath {
-			return last, nil
-		}
-		var err error
-		last, err = w.lstat(w.abs(rel))
-		lastPath = rel
-		return last, err
+// again reads a leaf whose lstat does not vouch for it, and reports whether its value
+// is the same and whether its fingerprint had to be brought up to date.
+func (w *World) again(l *SlotLeaf, kinds func(name string) *graph.Kind) (same, renewed bool) {
+	k := kinds(l.Kind)
+	if k == nil || !k.Leaf {
+		return false, false
 	}
+	t, err := k.DecodeParams(l.Params)
+	if err != nil {
+		return false, false
+	}
+	r, err := w.read(t)
+	if err != nil || string(r.encoded) != string(l.State) {
+		return false, false
+	}
+	renewed = r.print != l.Print || r.trusted != l.Trusted
+	l.Print, l.Trusted = r.print, r.trusted
+	return true, renewed
 }
 
-// lookAtOnce takes the lstat of every path that the leaves need, on all processors.
-func (w *World) lookAtOnce(leaves []SlotLeaf) func(rel string) (stat, error) {
-	type look struct {
-		rel string
-		stat
-		err error
+// checkAtOnce takes the lstat of every path that the leaves need first, once each and
+// on all processors, and then reads what these do not vouch for. What it found
+// unchanged is left to the evaluation when the slot as a whole does not hold.
+func (w *World) checkAtOnce(s *Slot, kinds func(name string) *graph.Kind) (ok, changed bool) {
+	k := &known{leaves: s.Leaves, holds: make([]bool, len(s.Leaves))}
+	looks := w.looksOf(k)
+	w.lookAtAll(looks)
+	var rest []int
+	for i := range s.Leaves {
+		l := &s.Leaves[i]
+		at := k.look[i]
+		if at < 0 || looks[at].failed || looks[at].print != l.Print {
+			rest = append(rest, i)
+			continue
+		}
+		k.holds[i] = true
 	}
-	index := make(map[string]int, len(leaves))
-	looks := make([]look, 0, len(leaves))
-	for i := range leaves {
-		rel := leaves[i].statPath()
-		if _, ok := index[rel]; !ok && rel != "" && leaves[i].Trusted {
-			index[rel] = len(looks)
-			looks = append(looks, look{rel: rel})
+	w.known.Store(k)
+	for _, i := range rest {
+		same, renewed := w.again(&s.Leaves[i], kinds)
+		if !same {
+			w.shared.leave(w.root, k)
+			return false, false
+		}
+		changed = changed || renewed
+	}
+	return true, changed
+}
+
+// look is the lstat of one path that leaves rest on.
+type look struct {
+	path   string // absolute
+	print  Fingerprint
+	failed bool
+}
+
+// looksOf returns the paths that trusted leaves rest on, and notes in k which leaf
+// rests on which. Several probes may rest on one directory, and the scan of it too;
+// there is only one file, and one scan, of a path.
+func (w *World) looksOf(k *known) (looks []look) {
+	k.look = make([]int32, len(k.leaves))
+	k.dirs = map[string]dirLook{}
+	prefix := w.abs("")
+	add := func(rel []byte) string {
+		l := look{path: prefix + string(rel)}
+		rest := l.path[len(prefix):]
+		if strings.HasPrefix(rest, "../") {
+			l.path = w.abs(rest)
+		}
+		looks = append(looks, l)
+		return rest
+	}
+	single := func(l *SlotLeaf) bool { return l.Kind == graph.ScanKind.Name || l.Kind == graph.FileKind.Name }
+	for i := range k.leaves {
+		l := &k.leaves[i]
+		k.look[i] = -1
+		rel := l.statPath()
+		if len(rel) == 0 || !l.Trusted || single(l) {
+			continue
+		}
+		d, ok := k.dirs[string(rel)]
+		if !ok {
+			d = dirLook{look: int32(len(looks)), scan: -1}
+			k.dirs[add(rel)] = d
+		}
+		k.look[i] = d.look
+	}
+	looks = slices.Grow(looks, len(k.leaves)-len(looks))
+	for i := range k.leaves {
+		l := &k.leaves[i]
+		if !l.Trusted || !single(l) {
+			continue
+		}
+		rel := l.statPath()
+		if d, ok := k.dirs[string(rel)]; ok && l.Kind == graph.ScanKind.Name {
+			k.look[i] = d.look
+			d.scan = int32(i)
+			k.dirs[string(rel)] = d
+		} else if len(rel) > 0 {
+			k.look[i] = int32(len(looks))
+			add(rel)
 		}
 	}
+	return looks
+}
+
+// lookAtAll takes every lstat.
+func (w *World) lookAtAll(looks []look) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	const batch = 64
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for {
-				from := int(next.Add(batch)) - batch
-				if from >= len(looks) {
-					return
-				}
-				for i := from; i < min(from+batch, len(looks)); i++ {
-					looks[i].stat, looks[i].err = w.lstat(w.abs(looks[i].rel))
-				}
+	work := func() {
+		for {
+			from := int(next.Add(batch)) - batch
+			if from >= len(looks) {
+				return
 			}
-		})
+			for i := from; i < min(from+batch, len(looks)); i++ {
+				s, err := w.lstat(looks[i].path)
+				looks[i].print, looks[i].failed = s.Fingerprint, err != nil
+			}
+		}
 	}
+	for range runtime.GOMAXPROCS(0) - 1 {
+		wg.Go(work)
+	}
+	work()
 	wg.Wait()
-	return func(rel string) (stat, error) {
-		l := &looks[index[rel]]
-		return l.stat, l.err
-	}
 }
 
 // NewSlot records a result of this evaluator: its leaves in the order in which
@@ -271,7 +390,13 @@ func (e *Evaluator) NewSlot(t graph.Task, result, meta []byte, created time.Time
 	if ps == nil {
 		return nil, false
 	}
-	s = &Slot{Result: result, Meta: meta, Created: created.UnixNano()}
+	n := 0
+	for _, p := range ps {
+		if p.leaf != nil {
+			n++
+		}
+	}
+	s = &Slot{Result: result, Meta: meta, Created: created.UnixNano(), Leaves: make([]SlotLeaf, 0, n)}
 	for _, p := range ps {
 		if p.leaf != nil {
 			k := p.task.Kind()

@@ -18,11 +18,14 @@ func TestStatPath(t *testing.T) {
 		{graph.List{Dir: "a", Filter: graph.Directories}, "a"},
 		{graph.NewProbe("a/b", ".mwp", "x", "a long name that takes some room"), "a/b"},
 		{graph.NewProbe(".", "x"), "."},
+		{graph.Scan{Dir: "a/b", Names: "x/y"}, "a/b"},
+		{graph.Scan{Dir: "."}, "."},
 		{graph.Above{Dir: "a"}, ""},
+		{graph.Repository{}, ""},
 	} {
 		k := c.task.Kind()
 		l := SlotLeaf{Kind: k.Name, Params: k.EncodeParams(c.task)}
-		if got := l.statPath(); got != c.want {
+		if got := string(l.statPath()); got != c.want {
 			t.Errorf("statPath of %s %v = %q, want %q", k.Name, c.task, got, c.want)
 		}
 	}
@@ -30,7 +33,7 @@ func TestStatPath(t *testing.T) {
 		l := SlotLeaf{Kind: graph.ProbeKind.Name, Params: bad}
 		l.statPath()
 	}
-	if len(graph.Leaves()) != 5 {
+	if len(graph.Leaves()) != 7 {
 		t.Error("a new leaf kind needs a line here and in statPath")
 	}
 }

@@ -58,11 +58,23 @@ type World struct {
 	// guarded by mu. The targets of one workspace have most of their ancestors in
 	// common.
 	looked map[string]graph.FileType
+	// anchored holds the anchors at a root-relative path and above; guarded by mu.
+	anchored map[string][]graph.Sighting
+	// scanned holds the directories that were scanned, by root-relative path, and
+	// lastNames what the last scan looked for, which was lastJoined; guarded by mu.
+	scanned    map[string]*listing
+	lastJoined string
+	lastNames  *nameSet
+
+	// known is what a check of a slot found unchanged, nil when none was checked, and
+	// shared where the worlds of one request leave it for each other.
+	known  atomic.Pointer[known]
+	shared *sharedKnowledge
 }
 
 // NewWorld returns a reader for the tree at root, an absolute path.
 func NewWorld(root string, now func() time.Time) *World {
-	return &World{root: root, now: now, local: map[uint64]bool{}, sighted: map[string][]graph.Sighting{}}
+	return &World{root: root, now: now, local: map[uint64]bool{}, sighted: map[string][]graph.Sighting{}, shared: &sharedKnowledge{}}
 }
 
 // abs returns the absolute path of a root-relative one, which may climb.
@@ -108,6 +120,9 @@ type reading struct {
 	// encoded is the value's canonical encoding; digest is its digest.
 	encoded []byte
 	digest  cas.Digest
+	// remembered is set when encoded stood in a slot and still holds; value is then
+	// nil, and read when somebody needs it.
+	remembered bool
 	// print is the lstat that vouches for the value (see SlotLeaf); trusted says
 	// whether an equal one later proves that nothing changed.
 	print   Fingerprint
@@ -116,6 +131,45 @@ type reading struct {
 
 // attempts is how often a read is repeated when what it reads changes meanwhile.
 const attempts = 5
+
+// recall returns a leaf as a slot has it, when that was found unchanged, and reads it
+// otherwise.
+func (w *World) recall(t graph.Task) (*reading, error) {
+	if k := w.known.Load(); k != nil {
+		if r := k.reading(t); r != nil {
+			return r, nil
+		}
+	}
+	return w.read(t)
+}
+
+// errOutdated is what a leaf gets that changed between the check of the slot that
+// remembers it and the moment when its value was needed.
+var errOutdated = errors.New("a file changed since the slot was checked")
+
+// forget drops what was remembered from a slot and from scans.
+func (w *World) forget() {
+	w.known.Store(nil)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.scanned, w.looked, w.anchored = nil, nil, nil
+}
+
+// value returns the value of a leaf that was remembered.
+func (w *World) value(t graph.Task, r *reading) (any, error) {
+	if f, ok := t.(graph.File); ok {
+		// The bytes are in no slot.
+		again, err := w.readFile(f)
+		if err != nil {
+			return nil, err
+		}
+		if string(t.Kind().EncodeValue(again.value)) != string(r.encoded) {
+			return nil, errOutdated
+		}
+		return again.value, nil
+	}
+	return t.Kind().DecodeValue(r.encoded)
+}
 
 // read reads one leaf. Stat before, read, stat after; unequal means again.
 func (w *World) read(t graph.Task) (*reading, error) {
@@ -193,8 +247,11 @@ func settledByType(s stat, v any) *reading {
 }
 
 func (w *World) readProbe(l graph.Probe) (*reading, error) {
-	dir := w.abs(l.Dir)
 	names := strings.Split(l.Names, "/")
+	if r := w.probed(l, names); r != nil {
+		return r, nil
+	}
+	dir := w.abs(l.Dir)
 	var last *reading
 	for range attempts {
 		start := w.now()
@@ -305,7 +362,7 @@ func (w *World) Sightings(rel string) ([]graph.Sighting, error) {
 	if ok {
 		return found, nil
 	}
-	found, err := w.look(rel, ".mwp", true)
+	found, err := w.anchors(rel)
 	if err == nil && len(found) == 0 {
 		found, err = w.look(rel, ".git", false)
 	}
@@ -318,17 +375,56 @@ func (w *World) Sightings(rel string) ([]graph.Sighting, error) {
 	return found, nil
 }
 
+// anchors returns each ".mwp" at a root-relative path and above it. A directory has
+// those of the one above it and its own.
+func (w *World) anchors(rel string) ([]graph.Sighting, error) {
+	up := above(rel)
+	if up == "" {
+		return w.look(rel, ".mwp", true)
+	}
+	w.mu.Lock()
+	found, ok := w.anchored[rel]
+	w.mu.Unlock()
+	if ok {
+		return found, nil
+	}
+	t, err := w.lookAt(rel, w.abs(rel), ".mwp")
+	if err != nil {
+		return nil, &WorldError{"look for", filepath.ToSlash(filepath.Join(w.abs(rel), ".mwp")), err}
+	}
+	higher, err := w.anchors(up)
+	if err != nil {
+		return nil, err
+	}
+	found = make([]graph.Sighting, 0, len(higher)+1)
+	if t != graph.Absent {
+		found = append(found, graph.Sighting{Name: ".mwp", Type: t})
+	}
+	for _, s := range higher {
+		s.Up++
+		found = append(found, s)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.anchored == nil {
+		w.anchored = map[string][]graph.Sighting{}
+	}
+	w.anchored[rel] = found
+	return found, nil
+}
+
+// look looks for a name at a root-relative path and at every ancestor, for the nearest
+// or for all.
 func (w *World) look(rel, name string, all bool) ([]graph.Sighting, error) {
 	var found []graph.Sighting
 	depth, dir := 0, w.root
 	if rel != "." {
 		depth, dir = strings.Count(rel, "/")+1, w.abs(rel)
 	}
-	for up := 0; ; up++ {
-		path := filepath.Join(dir, name)
-		t, err := w.lookAt(path)
+	for up, here := 0, rel; ; up, here = up+1, above(here) {
+		t, err := w.lookAt(here, dir, name)
 		if err != nil {
-			return nil, &WorldError{"look for", filepath.ToSlash(path), err}
+			return nil, &WorldError{"look for", filepath.ToSlash(filepath.Join(dir, name)), err}
 		}
 		if t != graph.Absent {
 			f := graph.Sighting{Up: up, Name: name, Type: t}
@@ -349,9 +445,30 @@ func (w *World) look(rel, name string, all bool) ([]graph.Sighting, error) {
 	}
 }
 
-// lookAt returns the type of what an absolute path names, looked at once in a
-// World's life.
-func (w *World) lookAt(path string) (graph.FileType, error) {
+// above returns the directory above a root-relative one, "" for what lies above the
+// root.
+func above(rel string) string {
+	if rel == "." || rel == "" || strings.HasPrefix(rel, "../") {
+		return ""
+	}
+	if i := strings.LastIndexByte(rel, '/'); i >= 0 {
+		return rel[:i]
+	}
+	return "."
+}
+
+// lookAt returns the type of a name in a directory, given relative to the root, ""
+// for one above it, and absolute. It is looked at once in a World's life, or not at
+// all when the directory was scanned.
+func (w *World) lookAt(rel, dir, name string) (graph.FileType, error) {
+	if rel != "" {
+		if l := w.listing(rel); l != nil {
+			if t, ok := l.typeOf(name); ok {
+				return t, nil
+			}
+		}
+	}
+	path := filepath.Join(dir, name)
 	w.mu.Lock()
 	t, ok := w.looked[path]
 	w.mu.Unlock()
@@ -375,6 +492,8 @@ func (w *World) lookAt(path string) (graph.FileType, error) {
 // the path is seen again without looking.
 func (w *World) At(root, rel string, sightings []graph.Sighting) *World {
 	next := NewWorld(root, w.now)
+	next.shared = w.shared
+	next.known.Store(w.shared.of(root))
 	depth := 0
 	if rel != "." {
 		depth = strings.Count(rel, "/") + 1

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,9 +83,15 @@ func TestScripts(t *testing.T) {
 // buildFetcher puts mwp-git beside mwp, where installing both puts it.
 func buildFetcher(t *testing.T) {
 	t.Helper()
+	if err := fetcher(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var fetcher = sync.OnceValue(func() error {
 	own, err := exec.LookPath("mwp")
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	name := "mwp-git"
 	if runtime.GOOS == "windows" {
@@ -92,9 +99,10 @@ func buildFetcher(t *testing.T) {
 	}
 	build := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(own), name), "../mwp-git")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build ../mwp-git: %v\n%s", err, out)
+		return fmt.Errorf("go build ../mwp-git: %w\n%s", err, out)
 	}
-}
+	return nil
+})
 
 // gitConfig and gitVariables take the user and the machine away from git, and make
 // the same commits everywhere. mwp withholds the variables from the git that it
