@@ -212,7 +212,7 @@ func (e *editor) editManifest() string {
 
 // editIndex lets a file that a directory stands for appear beside others, or go.
 func (e *editor) editIndex() string {
-	dir := pick(e, []string{"pkg/lib", "docs", "svc", "mods/m", "mods/n", "vendor/m"})
+	dir := pick(e, []string{"pkg/lib", "pkg/lib", "docs", "svc", "mods/m", "mods/n", "vendor/m"})
 	name := pick(e, []string{nodes.ManifestName, nodes.ManifestName, ".mwp-context.md", ".mwp-context.md", ".mwp"})
 	text := pick(e, bodies)
 	switch name {

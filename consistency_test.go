@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	steps = flag.Int("steps", 150, "steps of the random-edit test")
+	steps = flag.Int("steps", 100, "steps of the random-edit test")
 	seed  = flag.Uint64("seed", 0, "seed of the random-edit test, 0 for one from the clock")
 )
 
@@ -240,7 +240,7 @@ var edits = []struct {
 	{5, (*editor).editContext},
 	{6, (*editor).editImported},
 	{3, (*editor).editManifest},
-	{3, (*editor).editIndex},
+	{6, (*editor).editIndex},
 	{4, (*editor).linkImported},
 	{5, (*editor).editLock},
 	{5, (*editor).editModule},

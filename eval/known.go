@@ -39,10 +39,14 @@ type sharedKnowledge struct {
 	roots map[string]*known // guarded by mu
 }
 
-func (s *sharedKnowledge) of(root string) *known {
+// take returns what was left for a root, to the first who asks. A second evaluation of a
+// request follows on a change, such as a module that was fetched.
+func (s *sharedKnowledge) take(root string) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.roots[root]
+	k := s.roots[root]
+	delete(s.roots, root)
+	return k
 }
 
 func (s *sharedKnowledge) leave(root string, k *known) {

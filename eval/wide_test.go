@@ -275,3 +275,81 @@ func TestProbesAfterAScan(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatHoldsIsTakenOnce holds that a second evaluation of a request knows nothing of
+// the check: it follows on something that was changed, such as a fetched module.
+func TestWhatHoldsIsTakenOnce(t *testing.T) {
+	b, s := wideBench(t)
+	b.write("d001/.mwp-context.md", "edited before the check")
+	scout := eval.NewWorld(b.dir, func() time.Time { return b.now })
+	sightings, err := scout.Sightings(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, _ := scout.At(b.dir, ".", sightings).Check(s, kindNamed); ok {
+		t.Fatal("the slot holds")
+	}
+	for _, want := range []int64{0, wideCount} {
+		w := scout.At(b.dir, ".", sightings)
+		e := b.evaluator(func(c *eval.Config) { c.World = w })
+		if _, err := e.Eval(context.Background(), wide{wideCount}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Count.DirsRead.Load(); got != want {
+			t.Errorf("%d directories read, want %d", got, want)
+		}
+	}
+}
+
+// TestUntrustedLeavesOfALargeSlot holds that an equal lstat proves nothing for a leaf
+// that was recorded too soon after a change: its value is read and compared.
+func TestUntrustedLeavesOfALargeSlot(t *testing.T) {
+	b, s := wideBench(t)
+	seen := map[string]bool{}
+	for i := range s.Leaves {
+		l := &s.Leaves[i]
+		if seen[l.Kind] {
+			continue
+		}
+		seen[l.Kind] = true
+		state := l.State
+		// What was read then is not what is there now, and no lstat tells.
+		l.State, l.Trusted = append(state[:len(state):len(state)], 0), false
+		if ok, _, _ := b.check(s); ok {
+			t.Errorf("the slot holds with another %s than there is", l.Kind)
+		}
+		l.State = state
+		if ok, changed, _ := b.check(s); !ok || !changed && l.Kind != graph.AboveKind.Name {
+			t.Errorf("check = %v, %v with an untrusted %s that is as it was, want true, true", ok, changed, l.Kind)
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("leaves of %d kinds, want 4", len(seen))
+	}
+}
+
+// TestProbesAfterAnUntrustedScan holds that a probe which was answered from a scan is
+// believed no more than the scan.
+func TestProbesAfterAnUntrustedScan(t *testing.T) {
+	for _, settled := range []bool{true, false} {
+		b := newBench(t)
+		b.write(".mwp-context.md", "")
+		if !settled {
+			b.now = time.Now()
+		}
+		n := seen{".mwp-context.md"}
+		e := eval.New(eval.Config{World: eval.NewWorld(b.dir, func() time.Time { return b.now }), Kinds: append(graph.Leaves(), seenKind), Store: b.store})
+		if _, err := e.Eval(context.Background(), n); err != nil {
+			t.Fatal(err)
+		}
+		s, ok := e.NewSlot(n, nil, nil, b.now, false)
+		if !ok || len(s.Leaves) != 2 {
+			t.Fatalf("slot %v with leaves %+v, want 2", ok, s.Leaves)
+		}
+		for _, l := range s.Leaves {
+			if l.Trusted != settled {
+				t.Errorf("settled %v: %s is trusted: %v", settled, l.Kind, l.Trusted)
+			}
+		}
+	}
+}

@@ -493,7 +493,7 @@ func (w *World) lookAt(rel, dir, name string) (graph.FileType, error) {
 func (w *World) At(root, rel string, sightings []graph.Sighting) *World {
 	next := NewWorld(root, w.now)
 	next.shared = w.shared
-	next.known.Store(w.shared.of(root))
+	next.known.Store(w.shared.take(root))
 	depth := 0
 	if rel != "." {
 		depth = strings.Count(rel, "/") + 1
