@@ -3,6 +3,7 @@ package mwp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -24,10 +25,12 @@ import (
 type DiffRequest struct {
 	// Base is a git revision. Paths are the directories to look at, relative to
 	// Options.Dir; none stands for the whole workspace.
-	Base          string
-	Paths         []string
-	JSON, Color   bool
-	AllowFloating bool
+	Base        string
+	Paths       []string
+	JSON, Color bool
+	// AllowFloating accepts imports of branches; Fetch fetches modules that the work
+	// tree imports and that are missing.
+	AllowFloating, Fetch bool
 }
 
 // Diff compares the size of every map with what it was at a revision, and names the
@@ -52,6 +55,14 @@ func (w *Workspace) Diff(ctx context.Context, q DiffRequest) (*Result, error) {
 			return nil, environment(ir.TargetOutsideRoot, nil, "run the command once for each workspace", "%s is outside the workspace %s", p, s.dir)
 		}
 	}
+	if q.Fetch && !w.o.Offline {
+		if _, err := w.importAll(ctx, ImportRequest{AllowFloating: q.AllowFloating}); err != nil {
+			return nil, err
+		}
+		if _, s, err = w.enter(ctx, target); err != nil {
+			return nil, err
+		}
+	}
 	asked := nodes.Lint{Under: under(s.candidate, places)}
 	base, err := w.atRevision(ctx, s, q.Base)
 	if err != nil {
@@ -62,7 +73,7 @@ func (w *Workspace) Diff(ctx context.Context, q DiffRequest) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := base.measure(ctx, s.explicit, q.AllowFloating)
+	before, err := base.measure(ctx, s, q.AllowFloating)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +81,48 @@ func (w *Workspace) Diff(ctx context.Context, q DiffRequest) (*Result, error) {
 		return !asked.Covers(d.Path)
 	})
 	r := &Result{Root: s.dir, Stats: s.ev.Stats(), World: &s.world.Count, record: s.store.Flush}
+	lint := nodes.Lint{Explicit: s.explicit, AllowFloating: q.AllowFloating}
+	for _, side := range []struct {
+		ev *eval.Evaluator
+		of string
+	}{{s.ev, "the work tree"}, {base.ev, q.Base}} {
+		d, bad, err := incomplete(ctx, side.ev, lint, side.of)
+		if err != nil {
+			return nil, err
+		}
+		if bad {
+			r.Notices = append(r.Notices, d)
+		}
+	}
 	if q.JSON {
 		r.Text = render.LintDiffJSON(deltas)
 	} else {
 		r.Text = render.LintDiff(deltas, render.LintDiffOptions{Color: q.Color})
 	}
 	return r, nil
+}
+
+// incomplete says when one side has mistakes that keep text out of its maps: what is
+// compared is then not what would be there without them.
+func incomplete(ctx context.Context, ev *eval.Evaluator, lint nodes.Lint, side string) (ir.Diagnostic, bool, error) {
+	x, err := ev.Eval(ctx, lint)
+	if err != nil {
+		return ir.Diagnostic{}, false, worldError(err)
+	}
+	count := 0
+	var first ir.Diagnostic
+	for _, d := range x.(ir.LintReport).Findings {
+		switch {
+		case d.Severity != ir.SeverityError, d.Code == ir.BudgetOverrun, d.Code == ir.MaxTokensOverrun, d.Code == ir.HiddenText:
+			continue
+		case count == 0:
+			first = d
+		}
+		count++
+	}
+	first.Severity = ir.SeverityWarning
+	first.Message = fmt.Sprintf("in %s %d mistakes keep text out of maps, which is missing from the numbers; the first: %s", side, count, first.Message)
+	return first, count > 0, nil
 }
 
 // weight is what one target's map costs, and which sources it is made of.
@@ -173,6 +220,8 @@ type revision struct {
 	// listed holds the commit's paths below the root, kept those that were written.
 	listed map[string]vcs.Entry
 	kept   map[string]bool
+	// ev is the evaluator of the last measure.
+	ev *eval.Evaluator
 }
 
 // atRevision writes the context files, configurations and names of a commit.
@@ -221,28 +270,46 @@ func (w *Workspace) atRevision(ctx context.Context, s *session, rev string) (*re
 func (b *revision) remove() { os.RemoveAll(b.dir) }
 
 // measure weighs the revision's targets. Files that context files import are
-// written as they are found to be missing.
-func (b *revision) measure(ctx context.Context, explicit, floating bool) (map[string]weight, error) {
+// written as they are found to be missing: from the commit, or, for what git
+// ignores and no commit can have, from the work tree, as it is the same on both
+// sides.
+func (b *revision) measure(ctx context.Context, s *session, floating bool) (map[string]weight, error) {
 	for {
-		ev := eval.New(eval.Config{World: eval.NewWorld(b.dir, b.w.o.Now), Kinds: nodes.Kinds(), Store: cas.NewMemory()})
-		weights, err := measured(ctx, ev, explicit, floating)
+		b.ev = eval.New(eval.Config{World: eval.NewWorld(b.dir, b.w.o.Now), Kinds: nodes.Kinds(), Store: cas.NewMemory()})
+		weights, err := measured(ctx, b.ev, s.explicit, floating)
 		if err != nil {
 			return nil, err
 		}
-		var more []string
+		var more, ignored []string
 		for p := range weights {
-			x, err := ev.Eval(ctx, nodes.Layers{Target: p, Explicit: explicit, AllowFloating: floating})
+			x, err := b.ev.Eval(ctx, nodes.Layers{Target: p, Explicit: s.explicit, AllowFloating: floating})
 			if err != nil {
 				return nil, worldError(err)
 			}
 			for _, k := range x.(nodes.LayersValue).Candidates {
-				if k.Status == ir.Unresolved {
-					more = append(more, b.unwritten(k.Source)...)
+				if k.Status != ir.Unresolved || b.kept[k.Source] || k.Rule == "import-git" {
+					continue
+				}
+				if _, ok := b.listed[k.Source]; ok {
+					more = append(more, k.Source)
+					continue
+				}
+				x, err := s.ev.Eval(ctx, nodes.Ignored{Path: k.Source})
+				if err != nil {
+					return nil, worldError(err)
+				}
+				if x.(nodes.IgnoredValue).Ignored {
+					ignored = append(ignored, k.Source)
 				}
 			}
 		}
 		slices.Sort(more)
-		if more = slices.Compact(more); len(more) == 0 {
+		more = slices.Compact(more)
+		copied, err := b.copyIgnored(s.dir, ignored)
+		if err != nil {
+			return nil, environment(ir.Unreadable, err, "", "cannot copy what git ignores: %s", reason(err))
+		}
+		if len(more) == 0 && !copied {
 			return weights, nil
 		}
 		if err := b.write(ctx, more); err != nil {
@@ -251,12 +318,51 @@ func (b *revision) measure(ctx context.Context, explicit, floating bool) (map[st
 	}
 }
 
-// unwritten returns the commit's file of this name if it was not written yet.
-func (b *revision) unwritten(source string) []string {
-	if _, ok := b.listed[source]; ok && !b.kept[source] {
-		return []string{source}
+// copyIgnored copies ignored files from the work tree, and of a directory what can
+// stand for it. It reports whether there was one.
+func (b *revision) copyIgnored(from string, sources []string) (copied bool, err error) {
+	if len(sources) == 0 {
+		return false, nil
 	}
-	return nil
+	in, err := os.OpenRoot(from)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	out, err := os.OpenRoot(b.dir)
+	if err != nil {
+		return false, err
+	}
+	defer out.Close()
+	for _, source := range sources {
+		if b.kept[source] {
+			continue
+		}
+		b.kept[source] = true
+		name := filepath.FromSlash(source)
+		files := []string{name}
+		if info, err := in.Stat(name); err == nil && info.IsDir() {
+			files = nil
+			for _, index := range nodes.IndexNames() {
+				files = append(files, filepath.Join(name, index))
+			}
+		}
+		for _, f := range files {
+			info, err := in.Stat(f)
+			if err != nil || !info.Mode().IsRegular() || info.Size() > graph.MaxFileBytes {
+				continue
+			}
+			text, err := in.ReadFile(f)
+			if err != nil {
+				continue
+			}
+			if err := errors.Join(out.MkdirAll(filepath.Dir(f), 0o700), out.WriteFile(f, text, 0o600)); err != nil {
+				return copied, err
+			}
+			copied = true
+		}
+	}
+	return copied, nil
 }
 
 // linkModules shows the fetched modules to the revision: they are the same at every

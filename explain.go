@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -56,6 +57,9 @@ func (w *Workspace) Why(ctx context.Context, q Request, file string) (*Result, e
 
 // spellings returns what a path may mean within a root, the likeliest first.
 func (w *Workspace) spellings(root, file string) []string {
+	if strings.Contains(file, "://") {
+		return []string{file}
+	}
 	abs := filepath.Clean(file)
 	if !filepath.IsAbs(abs) {
 		abs = filepath.Join(w.o.Dir, file)

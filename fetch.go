@@ -3,7 +3,6 @@ package mwp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/eval/module"
@@ -32,7 +31,7 @@ func (w *Workspace) fetchMissing(ctx context.Context, s *session, q *question, m
 	var wants []module.Want
 	for _, value := range missing {
 		ref, err := pin.ParseRef(value)
-		if err != nil || !w.first(s.dir + "\x00" + value) {
+		if err != nil || !w.first(s.dir+"\x00"+value) {
 			continue
 		}
 		wants = append(wants, module.Want{Ref: ref, Floating: q.floating, Insecure: w.o.AllowInsecure})
@@ -77,16 +76,20 @@ func (w *Workspace) first(value string) bool {
 	return true
 }
 
-// fetchFinding turns a failed fetch into a finding.
+// fetchFinding turns a failed fetch into a finding. Some failures are of the lock
+// file and of no reference.
 func fetchFinding(ref pin.Ref, err error) ir.Diagnostic {
-	d := ir.Diagnostic{Code: ir.UnresolvedImport, Severity: ir.SeverityError, Message: fmt.Sprintf("cannot fetch %s: %v", ref.Key(), err)}
+	d := ir.Diagnostic{Code: ir.UnresolvedImport, Severity: ir.SeverityError, Message: err.Error()}
 	var e *module.Error
 	if errors.As(err, &e) {
-		d.Hint, d.Message = e.Hint, "cannot fetch "+ref.Key()+": "+strings.TrimPrefix(e.Message, ref.Key()+": ")
+		d.Hint, d.Message = e.Hint, e.Message
 		switch code := ir.Code(e.Code); code {
 		case ir.TagMoved, ir.ModuleModified, ir.FloatingRef, ir.LockInvalid, ir.LimitExceeded:
 			d.Code = code
 		}
+	}
+	if key := ref.Key(); key != "" {
+		d.Message = "cannot fetch " + key + ": " + strings.TrimPrefix(d.Message, key+": ")
 	}
 	return d
 }

@@ -31,12 +31,10 @@ func cycles(edges []importEdge) []ir.Diagnostic {
 			s.next[e.from] = append(s.next[e.from], e)
 			s.importers[e.to] = append(s.importers[e.to], e.from)
 		}
-		for real, name := range map[string]string{e.from: e.fromPath, e.to: e.toPath} {
-			if old, ok := s.names[real]; !ok || ir.ComparePaths(name, old) < 0 {
-				s.names[real] = name
-			}
-		}
+		s.call(e.from, e.fromPath)
+		s.call(e.to, e.toPath)
 	}
+	s.prune()
 	var starts []string
 	for real := range s.next {
 		starts = append(starts, real)
@@ -77,15 +75,38 @@ type cycleSearch struct {
 	found []ir.Diagnostic
 }
 
+// call gives a document the smallest of its names.
+func (s *cycleSearch) call(real, name string) {
+	if old, ok := s.names[real]; !ok || ir.ComparePaths(name, old) < 0 {
+		s.names[real] = name
+	}
+}
+
+// prune takes out the documents from which no import leads round, which mostly is
+// all of them: those that import nothing, then those that import only these.
+func (s *cycleSearch) prune() {
+	left := map[string]int{}
+	var done []string
+	for real := range s.names {
+		if left[real] = len(s.next[real]); left[real] == 0 {
+			done = append(done, real)
+		}
+	}
+	for len(done) > 0 {
+		real := done[len(done)-1]
+		done = done[:len(done)-1]
+		delete(s.next, real)
+		for _, from := range s.importers[real] {
+			if left[from]--; left[from] == 0 {
+				done = append(done, from)
+			}
+		}
+	}
+}
+
 // leadingTo returns the documents from which imports lead to one. The walk keeps to
 // them, or it would lose itself where no way leads back.
 func (s *cycleSearch) leadingTo(real string) map[string]bool {
-	reverse := map[string][]string{}
-	for from, es := range s.next {
-		for _, e := range es {
-			reverse[e.to] = append(reverse[e.to], from)
-		}
-	}
 	found := map[string]bool{}
 	for pending := []string{real}; len(pending) > 0; {
 		at := pending[len(pending)-1]

@@ -343,7 +343,7 @@ func unterminated(text []byte, fenceLine int) ir.Diagnostic {
 	d := ir.Diagnostic{
 		Code: ir.FrontmatterUnterminated, Severity: ir.SeverityError, Line: fenceLine, Column: 1,
 		Message: "expected a closing --- for the header that begins here, found none",
-		Hint:    "if this is a horizontal rule, put text or a blank header before it",
+		Hint:    "write --- on a line of its own where the header ends; if this is a horizontal rule, put text or a blank header before it",
 	}
 	for i, n := 0, 1; i < len(text); n++ {
 		line, next := cutLine(text, i)

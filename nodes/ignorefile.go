@@ -1,6 +1,8 @@
 package nodes
 
 import (
+	"slices"
+
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes/ignore"
@@ -114,4 +116,51 @@ func (IgnoreAbove) Compute(r graph.Reader) (v IgnoreAboveValue, err error) {
 		dir = dir[:len(dir)-len("/..")]
 	}
 	return v, nil
+}
+
+// Ignored is whether git ignores one path, by the rules of every directory above it.
+// It changes with these rules.
+type Ignored struct{ Path string }
+
+// IgnoredValue is the answer; Source and Line say which rule gave it.
+type IgnoredValue struct {
+	Ignored bool
+	Source  string
+	Line    int
+}
+
+var ignoredKind = graph.Define(graph.Definition[IgnoredValue, Ignored]{
+	Name: "ignored", Version: 1, Order: 43,
+	Params: func(c *cas.Coder, n *Ignored) { c.String(&n.Path) },
+	Value: func(c *cas.Coder, v *IgnoredValue) {
+		c.Bool(&v.Ignored)
+		c.String(&v.Source)
+		c.Int(&v.Line)
+	},
+})
+
+// Kind returns the kind "ignored".
+func (Ignored) Kind() *graph.Kind { return ignoredKind }
+
+// Compute reads the rules from the repository's top down.
+func (n Ignored) Compute(r graph.Reader) (v IgnoredValue, err error) {
+	above, err := graph.Need(r, IgnoreAbove{})
+	if err != nil {
+		return v, err
+	}
+	at := Tree{Below: above.Below}
+	files, dirs := slices.Clone(above.Files), slices.Clone(above.Dirs)
+	dir := "."
+	for _, seg := range append([]string{"."}, segments(parent(n.Path))...) {
+		if seg != "." {
+			dir = join(dir, seg)
+		}
+		files, dirs = append(files, join(dir, ".gitignore")), append(dirs, at.inRepository(dir))
+	}
+	rules, err := readIgnore(r, joinIgnore(files, dirs))
+	if err != nil {
+		return v, err
+	}
+	d := rules.DecideWithParents(at.inRepository(n.Path), false)
+	return IgnoredValue{d.Verdict == ignore.Ignored, d.Source, d.Line}, nil
 }

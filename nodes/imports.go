@@ -293,8 +293,8 @@ func (im *importing) paths(ls []lookup) error {
 	if err != nil {
 		return err
 	}
-	var indexes []lookup
-	var reals []string
+	var indexes, absent []lookup
+	var reals, missing []string
 	for i, l := range ls {
 		display, to := path.Join(l.display, l.file), tos[i]
 		switch {
@@ -304,6 +304,7 @@ func (im *importing) paths(ls []lookup) error {
 			im.fail(l, im.problem(l.ref, ir.LinkLoop, "", "%s leads through more than %d links, or links that go round", l.ref.Value, maxLinks))
 		case to.Type == graph.Absent:
 			im.unresolved(l, "there is no %s", display)
+			absent, missing = append(absent, l), append(missing, to.Path)
 		case inGenerated(to.Path):
 			im.unresolved(l, "%s lies among generated files; a module is imported with git:", to.Path)
 		case to.Type == graph.Directory && l.at < 0:
@@ -317,8 +318,36 @@ func (im *importing) paths(ls []lookup) error {
 			im.found(l, im.source(display, to.Path))
 		}
 	}
+	if err := im.suggest(absent, missing); err != nil {
+		return err
+	}
 	return im.indexes(indexes, reals)
 }
+
+// suggest adds to imports of names that are not there what they may have meant:
+// missing are the first components that do not exist. Only a name that leads
+// nowhere makes a map depend on what else its directory holds.
+func (im *importing) suggest(ls []lookup, missing []string) error {
+	var lists []graph.List
+	for _, m := range missing {
+		lists = append(lists, graph.List{Dir: parent(m), Filter: graph.VisibleFiles}, graph.List{Dir: parent(m), Filter: graph.Directories})
+	}
+	states, err := graph.NeedAll(im.r, lists)
+	if err != nil {
+		return err
+	}
+	for i, l := range ls {
+		names := slices.Concat(states[2*i].Names, states[2*i+1].Names)
+		s := Suggest(base(missing[i]), names[:min(len(names), maxSuggested)])
+		if l.at >= 0 && s != "" {
+			im.v.Resolutions[l.at].Problem.Hint = "did you mean " + join(parent(missing[i]), s) + "?"
+		}
+	}
+	return nil
+}
+
+// maxSuggested bounds how many names of a directory are compared with a missing one.
+const maxSuggested = 2000
 
 // source describes a file of the project or of a module in its tree.
 func (im *importing) source(display, real string) Source {
@@ -359,6 +388,10 @@ func inGenerated(real string) bool {
 // indexNames are what makes a directory importable, in the order in which they win
 // (D-30, D-31).
 var indexNames = [...]string{ManifestName, contextNames[0], contextNames[1], contextNames[2], ".mwp"}
+
+// IndexNames lists the files that can stand for an imported directory, in the order
+// in which they win.
+func IndexNames() []string { return slices.Clone(indexNames[:len(indexNames)-1]) }
 
 // indexes finds the file that a directory stands for.
 func (im *importing) indexes(ls []lookup, reals []string) error {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/graph"
-	"github.com/model-workspace-protocol/mwp/nodes/ignore"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
@@ -148,26 +147,10 @@ func scriptOf(g *GuardSpec) string {
 
 // scriptIgnored warns about a guard's script that other clones do not have.
 func (p *placing) scriptIgnored(s Source, u pathUse, real string) error {
-	above, err := graph.Need(p.r, IgnoreAbove{})
-	if err != nil {
-		return err
-	}
-	files, dirs := slices.Clone(above.Files), slices.Clone(above.Dirs)
-	at := Tree{Below: above.Below}
-	dir := "."
-	for _, seg := range append([]string{"."}, segments(parent(real))...) {
-		if seg != "." {
-			dir = join(dir, seg)
-		}
-		files, dirs = append(files, join(dir, ".gitignore")), append(dirs, at.inRepository(dir))
-	}
-	rules, err := readIgnore(p.r, joinIgnore(files, dirs))
-	if err != nil {
-		return err
-	}
-	if d := rules.DecideWithParents(at.inRepository(real), false); d.Verdict == ignore.Ignored {
+	by, err := graph.Need(p.r, Ignored{Path: real})
+	if err == nil && by.Ignored {
 		p.add(ir.GuardScriptIgnored, ir.SeverityWarning, s.Path, u.line, "commit the script, or take the rule out",
-			"the guard runs %s, which git ignores (%s:%d), so other clones do not have it", u.path, d.Source, d.Line)
+			"the guard runs %s, which git ignores (%s:%d), so other clones do not have it", u.path, by.Source, by.Line)
 	}
-	return nil
+	return err
 }

@@ -291,7 +291,8 @@ func (p *placing) imports(s Source, h *Header) error {
 		if ref.Home.PinKind == pin.Branch && ref.Via == ImportGit {
 			p.v.Findings = append(p.v.Findings, floating(ref))
 		}
-		for _, value := range []string{ref.Home.Key, ref.Missing} {
+		// What an import names counts as used, whether it came or a fallback stood in.
+		for _, value := range []string{ref.Home.Key, ref.Import.Value, ref.Import.Git} {
 			if used, err := pin.ParseRef(value); err == nil {
 				p.v.Used = append(p.v.Used, used.Key())
 			}

@@ -80,6 +80,6 @@ func (n ModuleTree) Compute(r graph.Reader) (v ModuleTreeValue, err error) {
 func (n ModuleTree) modified(message string) ir.Diagnostic {
 	return ir.Diagnostic{
 		Code: ir.ModuleModified, Severity: ir.SeverityError, Source: n.list(), Message: message,
-		Hint: "delete " + n.files() + " and run the command again",
+		Hint: "delete " + n.files() + " and run `mwp import`",
 	}
 }

@@ -17,6 +17,6 @@ func Kinds() []*graph.Kind {
 	return append(graph.Leaves(),
 		parsedKind, tokenCountKind, configFileKind, lockFileKind, pinKind, moduleTreeKind, anchorKind, settingsKind,
 		effectiveKind, cascadeKind, contextKind, measureKind, sectionsKind, importsKind, closureKind, layersKind, surroundingsKind, budgetKind, mapKind, renderedKind,
-		ignoreFileKind, ignoreAboveKind, instructionsKind, treeKind, chainKind, lintPlaceKind, lintKind, lintTextKind, targetsKind, targetsTextKind,
+		ignoreFileKind, ignoreAboveKind, ignoredKind, instructionsKind, treeKind, chainKind, lintPlaceKind, lintKind, lintTextKind, targetsKind, targetsTextKind,
 	)
 }

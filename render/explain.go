@@ -72,16 +72,26 @@ func Explain(m *ir.Map, o ExplainOptions) []byte {
 // found is false for a path that was never a candidate; the text then says what
 // would have made it one (D-110).
 func Why(m *ir.Map, file string, o ExplainOptions) (text []byte, found bool) {
-	file = path.Clean(file)
+	if !strings.Contains(file, "://") {
+		file = path.Clean(file)
+	}
 	p := printer{m: m, color: o.Color}
 	p.heading("Why " + ir.EscapeControls(file) + " in the map of " + target(m))
-	var exact, inside []*ir.TraceRecord
+	modules := namedModules(m, file)
+	var exact, inside, below []*ir.TraceRecord
 	for _, r := range inMapOrder(m) {
-		if r.Source == file || r.SourcePath == file {
+		dir, ok := place(r.Source)
+		switch {
+		case r.Source == file || modules[r.Source]:
 			exact = append(exact, r)
-		} else if dir, ok := place(r.Source); ok && dir == file {
+		case ok && dir == file:
 			inside = append(inside, r)
+		case r.Declared != "" && strings.HasPrefix(r.Source, file+"/"):
+			below = append(below, r)
 		}
+	}
+	if len(exact)+len(inside) == 0 {
+		exact = below
 	}
 	if exact = append(exact, inside...); len(exact) > 0 {
 		p.records(exact)
@@ -93,6 +103,23 @@ func Why(m *ir.Map, file string, o ExplainOptions) (text []byte, found bool) {
 	}
 	p.wrap("  ", "  ", "never a candidate: "+notCandidate(m, file, o.Instructions))
 	return p.buf, false
+}
+
+// namedModules returns the sources of what goes by a name in a map's headings, or by
+// a module's name or URL: entries, and the manifest that stands for a module.
+func namedModules(m *ir.Map, name string) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range m.Layers.All() {
+		if e.Origin != nil && e.Origin.Module != "" && moduleLabel(e) == name {
+			out[e.Source] = true
+		}
+	}
+	for _, u := range m.Modules {
+		if name == u.Name || u.URL != "" && (name == u.URL || name == u.URL+"@"+u.Ref) {
+			out[u.Source] = true
+		}
+	}
+	return out
 }
 
 // notCandidate gives the rule that keeps a path from being looked at (D-110).

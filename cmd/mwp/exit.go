@@ -16,6 +16,7 @@ const (
 	codeMismatch ir.Code = "cache_mismatch"
 	codeDamaged  ir.Code = "cache_damaged"
 	codeIO       ir.Code = "io_error"
+	codeTooMany  ir.Code = "too_many_warnings"
 )
 
 // Outcomes that were reported where they arose.

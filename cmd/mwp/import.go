@@ -161,6 +161,9 @@ func (a *app) checkModules(ws *mwp.Workspace) error {
 	if len(problems) > 0 {
 		return errNegative
 	}
+	if !a.json && !a.quiet {
+		a.note("every pinned module is as the lock file says")
+	}
 	return nil
 }
 

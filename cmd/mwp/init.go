@@ -93,6 +93,9 @@ func (a *app) initText(r *mwp.InitResult, cwd string) string {
 	if r.InstructionFile != "" {
 		b.WriteString("\nBoundary mode is \"soft\", because of " + show(r.InstructionFile) + ".\n")
 	}
+	if a.withBase {
+		b.WriteString("\nThe base module takes about 1,400 tokens of L3 in every map that imports it.\n")
+	}
 	if r.BaseLine != "" {
 		b.WriteString("\nTo show the conventions in every map, write this below imports: in the header of\n" + show(filepath.Join(r.Dir, ".mwp-context.md")) + ":\n  " + r.BaseLine + "\n")
 	}

@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 func (a *app) runLint() error {
@@ -45,7 +47,16 @@ func (a *app) runLint() error {
 	if err := a.deliver(r.Text, r); err != nil {
 		return err
 	}
-	if r.Findings > 0 || a.maxWarnings.Set && r.Warnings > a.maxWarnings.Value {
+	if a.maxWarnings.Set && r.Warnings > a.maxWarnings.Value {
+		// Without this line nobody would know what the exit status is about.
+		a.report(ir.Diagnostic{
+			Code: codeTooMany, Severity: ir.SeverityError,
+			Message: strconv.Itoa(r.Warnings) + " warnings, and --max-warnings allows " + strconv.Itoa(a.maxWarnings.Value),
+			Hint:    "run `mwp lint` to see them all",
+		})
+		return errNegative
+	}
+	if r.Findings > 0 {
 		return errNegative
 	}
 	return nil

@@ -12,7 +12,7 @@ func (a *app) lintDiff(paths []string) error {
 		return err
 	}
 	a.listen()
-	q := mwp.DiffRequest{Base: a.diff, Paths: paths, JSON: a.reportFormat == mwp.ReportJSON, AllowFloating: a.floating}
+	q := mwp.DiffRequest{Base: a.diff, Paths: paths, JSON: a.reportFormat == mwp.ReportJSON, AllowFloating: a.floating, Fetch: a.fetch}
 	q.Color = !q.JSON && a.output == "" && a.colors(a.stdout)
 	stop := a.working("comparing the workspace with " + a.diff)
 	r, err := ws.Diff(a.ctx, q)

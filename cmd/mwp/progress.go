@@ -7,8 +7,9 @@ import (
 )
 
 // progress writes a line about a fetch, which always takes long enough to wonder.
+// Where stderr is read by a program, as JSON, it is not for progress.
 func (a *app) progress(line string) {
-	if !a.quiet {
+	if !a.quiet && (!a.wantsJSON() || isTerminal(a.stderr)) {
 		a.note(line)
 	}
 }

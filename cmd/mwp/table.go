@@ -198,8 +198,9 @@ var cmdPublish = command{
 	name: "publish", summary: "tag a module's version and push the tag",
 	usage: []string{"mwp publish [dir] [flags]"},
 	text: `Checks the module's manifest and that the work tree is clean, tags the commit
-with v and the manifest's version, and pushes the tag. A tag that exists is
-never moved.`,
+with v and the manifest's version, and pushes the tag. A module in a directory
+of its repository has tags that begin with the directory: rules/go/v1.0.0. A tag
+that exists is never moved.`,
 	flags: []*flagSpec{&flagJSON, &flagDryRun, &flagRemote},
 	words: 1,
 	examples: []example{

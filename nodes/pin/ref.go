@@ -202,6 +202,8 @@ func checkName(name string) string {
 	switch {
 	case name == "":
 		return "there is none"
+	case strings.Contains(name, "#"):
+		return "sections are for local and workspace imports; a module's manifest says which parts it brings"
 	case strings.HasPrefix(name, "-"):
 		return "it begins like an option"
 	case strings.Contains(name, ".."), strings.Contains(name, "@{"), strings.ContainsAny(name, `~^:?*[\`):
