@@ -1,7 +1,6 @@
 package main
 
 import (
-	"runtime/debug"
 	"strconv"
 	"time"
 )
@@ -17,9 +16,6 @@ func (a *app) progress(line string) {
 // working says once a second how far a walk of the tree has come, until the
 // function that it returns is called. What takes less than a second says nothing.
 func (a *app) working(what string) (stop func()) {
-	// A walk makes many small values and the program ends right after it: collecting
-	// them four times less often takes a fifth of its time off.
-	debug.SetGCPercent(400)
 	if a.quiet {
 		return func() {}
 	}
