@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -77,7 +78,7 @@ func (n Context) Compute(r graph.Reader) (v ContextValue, err error) {
 		v.Problems = []ir.Diagnostic{d}
 		return v, nil
 	}
-	p, err := graph.Need(r, Parsed{Syntax: n.Syntax, Digest: f.Digest, Text: &f.Bytes})
+	p, err := n.parsed(r, &f)
 	if err != nil {
 		return v, err
 	}
@@ -87,4 +88,14 @@ func (n Context) Compute(r graph.Reader) (v ContextValue, err error) {
 		v.Problems = append(v.Problems, d)
 	}
 	return v, nil
+}
+
+// parsed reads the header, and shares the parse between equal files. Where there is
+// no header, looking for a shared result costs more than finding that out again.
+func (n Context) parsed(r graph.Reader, f *graph.FileState) (ParsedValue, error) {
+	node := Parsed{Syntax: n.Syntax, Digest: f.Digest, Text: &f.Bytes}
+	if n.Syntax == YAML || bytes.Contains(f.Bytes, []byte("---")) {
+		return graph.Need(r, node)
+	}
+	return node.Compute(r)
 }

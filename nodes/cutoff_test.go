@@ -90,6 +90,8 @@ https://example.org/o/rules.git@v1 tag $A
 https://example.org/o/other.git@v1 tag $B
 `
 	above := []string{"budget", "map", "measure", "rendered", "tokens", "tokens"}
+	// A file without a header is not worth a parse that others could share.
+	bare := slices.Sorted(slices.Values(append([]string{"context"}, above...)))
 	body := slices.Sorted(slices.Values(append([]string{"context", "parsed"}, above...)))
 	for _, c := range []struct {
 		name, file, text string
@@ -98,12 +100,12 @@ https://example.org/o/other.git@v1 tag $B
 		{"nothing", "", "", nil},
 		{"a file that is not imported", "a/unrelated.md", "x\n", nil},
 		{"the body of an imported file", "a/one.md", "---\nimports:\n  - local: three.md\n---\none\n", body},
-		{"the body of one without a header", "a/three.md", "three\n", body},
+		{"the body of one without a header", "a/three.md", "three\n", bare},
 		{"the body of a context file that imports", "a/b/.mwp-context.md", "---\nimports:\n  - local: four.md\n---\nbody\n", body},
-		{"a section that is imported", "a/two.md", "# Part\ntwo\n# Other\n3\n", slices.Sorted(slices.Values(append([]string{"sections"}, body...)))},
+		{"a section that is imported", "a/two.md", "# Part\ntwo\n# Other\n3\n", slices.Sorted(slices.Values(append([]string{"sections"}, bare...)))},
 		// The section's text is what it was, so the map is, and nothing is rendered.
-		{"a section that is not", "a/two.md", "# Part\n2\n# Other\nthree\n", []string{"context", "map", "measure", "parsed", "sections"}},
-		{"a file that a section is imported from grows a line above", "a/two.md", "Before.\n\n# Part\n2\n# Other\n3\n", []string{"context", "map", "measure", "parsed", "sections"}},
+		{"a section that is not", "a/two.md", "# Part\n2\n# Other\nthree\n", []string{"context", "map", "measure", "sections"}},
+		{"a file that a section is imported from grows a line above", "a/two.md", "Before.\n\n# Part\n2\n# Other\n3\n", []string{"context", "map", "measure", "sections"}},
 		// Another context file's header: its own closure and what is above both.
 		{"the priority of an importer", "a/b/.mwp-context.md", "---\npriority: 60\nimports:\n  - local: four.md\n---\nB\n",
 			[]string{"budget", "closure", "context", "imports", "layers", "map", "measure", "parsed", "rendered"}},
