@@ -121,7 +121,11 @@ func incomplete(ctx context.Context, ev *eval.Evaluator, lint nodes.Lint, side s
 		count++
 	}
 	first.Severity = ir.SeverityWarning
-	first.Message = fmt.Sprintf("in %s %d mistakes keep text out of maps, which is missing from the numbers; the first: %s", side, count, first.Message)
+	what := "one mistake keeps"
+	if count > 1 {
+		what = fmt.Sprintf("%d mistakes keep", count)
+	}
+	first.Message = fmt.Sprintf("in %s %s text out of maps, which is missing from the numbers; the first: %s", side, what, first.Message)
 	return first, count > 0, nil
 }
 

@@ -343,6 +343,12 @@ func (w *tracing) header(ref *Reference, v ContextValue) {
 			d.Source = ref.Path
 			w.v.Warnings = append(w.v.Warnings, d)
 		}
+		for _, h := range HiddenText([]byte(h.Module.Name+" "+h.Module.Version+" "+h.Module.Description), true) {
+			w.v.Warnings = append(w.v.Warnings, ir.Diagnostic{
+				Code: ir.HiddenText, Severity: ir.SeverityWarning, Source: ref.Path, Line: 1,
+				Message: "found a " + h.What + " in the module's name, version or description, which a reader does not see: " + h.Text,
+			})
+		}
 		if !ref.Layer.Set {
 			ref.Layer = OptionalInt{Set: true, Value: moduleLayer}
 		}

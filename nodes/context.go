@@ -72,7 +72,7 @@ func (n Context) Compute(r graph.Reader) (v ContextValue, err error) {
 			Message: fmt.Sprintf("expected a regular file, found a %s", f.Type.Noun())}
 		if f.Type == graph.TooLarge {
 			d.Code = ir.LimitExceeded
-			d.Message = fmt.Sprintf("the file has %d bytes, the limit for a context file is %d", f.Size, graph.MaxFileBytes)
+			d.Message = fmt.Sprintf("the file has %d bytes, the limit for a context or imported file is %d", f.Size, graph.MaxFileBytes)
 			d.Hint = "split it by concern, or move what is not context elsewhere"
 		}
 		v.Problems = []ir.Diagnostic{d}
@@ -86,6 +86,13 @@ func (n Context) Compute(r graph.Reader) (v ContextValue, err error) {
 	for _, d := range p.Problems {
 		d.Source = n.Path
 		v.Problems = append(v.Problems, d)
+	}
+	if bytes.HasPrefix(f.Bytes, []byte("version https://git-lfs.github.com/spec/")) {
+		v.Problems = append(v.Problems, ir.Diagnostic{
+			Code: ir.LFSPointer, Severity: ir.SeverityWarning, Source: n.Path, Line: 1,
+			Message: "the file is a pointer of Git LFS, and its text lies elsewhere",
+			Hint:    "keep context files in git itself",
+		})
 	}
 	return v, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
+	"github.com/model-workspace-protocol/mwp/nodes/pin"
 )
 
 // MaxHeaderBytes bounds a header, and a context file that is all header (D-102).
@@ -492,9 +493,11 @@ func isJSONHeader(text []byte) bool {
 	return false
 }
 
-// abbreviate shortens text from a file to what a message can carry.
+// abbreviate shortens text from a file to what a message can carry, without the
+// passwords of URLs.
 func abbreviate(s string) string {
 	const limit = 60
+	s = pin.Mask(s)
 	n := 0
 	for i := range s {
 		if n == limit {

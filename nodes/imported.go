@@ -208,5 +208,5 @@ func unresolvedSource(ref *Reference) string {
 	if strings.TrimSpace(ref.Import.Value) == "" {
 		return strconv.Quote(ref.Import.Value)
 	}
-	return ref.Import.Value
+	return pin.Mask(ref.Import.Value)
 }

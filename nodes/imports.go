@@ -373,11 +373,15 @@ func syntaxOf(name string) Syntax {
 	return Text
 }
 
-// inGenerated reports paths in a state directory's generated parts: what a module
-// holds is only known through its pin.
+// inGenerated reports paths in a state directory's generated parts, because what a
+// module holds is only known through its pin, and in git's own directory, where
+// passwords may stand.
 func inGenerated(real string) bool {
 	segs := segments(real)
 	for i, s := range segs[:max(len(segs)-1, 0)] {
+		if s == ".git" {
+			return true
+		}
 		if (s == ".mwp" || s == ".mwp.d") && slices.Contains(generated, segs[i+1]) {
 			return true
 		}

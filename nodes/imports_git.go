@@ -27,7 +27,7 @@ func (im *importing) git(res *Resolution, value string) error {
 	}
 	missing := func(why string) {
 		res.Missing = value
-		res.Problem = im.gitProblem(res, ir.UnresolvedImport, "run `mwp import "+shown+"`", "%s is not in this map: %s", shown, why)
+		res.Problem = im.gitProblem(res, ir.UnresolvedImport, "run `mwp import "+ir.ShellWord(shown)+"`", "%s is not in this map: %s", shown, why)
 	}
 	switch {
 	case im.state == "":

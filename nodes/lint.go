@@ -76,6 +76,12 @@ func surveyed(r graph.Reader, explicit bool) (s survey, err error) {
 				Code: ir.Unreadable, Severity: ir.SeverityWarning, Source: p.Dir, Message: "the directory may not be read, so nothing in it was looked at",
 			})
 		}
+		if p.Deep {
+			s.findings = append(s.findings, ir.Diagnostic{
+				Code: ir.LimitExceeded, Severity: ir.SeverityWarning, Source: p.Dir,
+				Message: fmt.Sprintf("directories more than %d levels deep were not looked at", maxScanDepth),
+			})
+		}
 		s.places = append(s.places, p)
 	}
 	return s, nil

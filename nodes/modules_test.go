@@ -1241,7 +1241,7 @@ https://example.org/rules.git@v2 tag $B
 		`local: s.md#one does not resolve: expected one heading "one", found "One", "Two"` + "\n" + `hint: did you mean "One"?`,
 		`workspace: m does not resolve: .mwp/cache lies among generated files; a module is imported with git:`,
 		`workspace: gone.md does not resolve: there is no gone.md; and in its place git: https://***@example.org/gone.git@v1 is not in this map: no commit is pinned for it`,
-		"hint: run `mwp import https://***@example.org/gone.git@v1`",
+		"hint: run `mwp import 'https://***@example.org/gone.git@v1'`",
 		`the map draws on two versions of https://example.org/rules.git: v1 (` + commits["$A"][:12] + `) and v2 (` + commits["$B"][:12] + `)`,
 		`a/mod/.mwp-module.md:4:5: pipelines: gone.md does not resolve: there is no a/mod/gone.md`,
 	} {

@@ -28,9 +28,14 @@ type Place struct {
 	// Dir is relative to the Tree's own directory.
 	Dir   string
 	Found []graph.Found
-	// Denied is set for a directory that may not be read.
-	Denied bool
+	// Denied is set for a directory that may not be read, Deep for one whose
+	// directories were not looked at.
+	Denied, Deep bool
 }
+
+// maxScanDepth bounds how many directories lie inside each other in a scan (D-102):
+// what a summary of a chain holds grows with the square of its length.
+const maxScanDepth = 100
 
 // TreeValue is a directory's summary.
 type TreeValue struct {
@@ -42,7 +47,7 @@ type TreeValue struct {
 }
 
 var treeKind = graph.Define(graph.Definition[TreeValue, Tree]{
-	Name: "tree", Version: 2, Order: 43,
+	Name: "tree", Version: 3, Order: 43,
 	Params: func(c *cas.Coder, n *Tree) {
 		c.Bool(&n.Explicit)
 		c.String(&n.Below)
@@ -54,6 +59,7 @@ var treeKind = graph.Define(graph.Definition[TreeValue, Tree]{
 			c.String(&p.Dir)
 			cas.Slice(c, &p.Found, func(c *cas.Coder, f *graph.Found) { c.String(&f.Name); c.Uint8((*uint8)(&f.Type)) })
 			c.Bool(&p.Denied)
+			c.Bool(&p.Deep)
 		})
 		c.Strings(&v.Dirs)
 	},
@@ -153,6 +159,8 @@ func (n Tree) Compute(r graph.Reader) (v TreeValue, err error) {
 			here.Found = append(here.Found, f)
 		case dir && slices.Contains(neverScanned, f.Name):
 		case rules.Decide(n.inRepository(path), f.Type == graph.Directory).Verdict == ignore.Ignored && f.Name != ".mwp":
+		case dir && depth(path) > maxScanDepth:
+			here.Deep = true
 		case dir:
 			child.Dir = path
 			children = append(children, child)
@@ -161,7 +169,7 @@ func (n Tree) Compute(r graph.Reader) (v TreeValue, err error) {
 			here.Found = append(here.Found, f)
 		}
 	}
-	if len(here.Found) > 0 || here.Denied {
+	if len(here.Found) > 0 || here.Denied || here.Deep {
 		v.Places = append(v.Places, here)
 	}
 	below, err := graph.NeedAll(r, children)

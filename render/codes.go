@@ -58,6 +58,7 @@ var codeSummaries = sync.OnceValue(func() map[ir.Code]string {
 		ir.SectionUnknown:            "An import names a heading that its file does not have exactly once.",
 		ir.FloatingRef:               "A git import follows a branch and is not pinned.",
 		ir.ModuleVersionConflict:     "One module is imported in two versions.",
+		ir.LFSPointer:                "A file is a pointer of Git LFS and not its text.",
 		ir.HiddenText:                "A file has text that a reader does not see.",
 		ir.ImplicitMember:            "A directory is imported like a member and is not one.",
 		ir.ScopeIgnored:              "A scope is declared where it has no effect.",

@@ -9,7 +9,8 @@ import (
 
 // appendName appends s with everything percent-encoded that could end the line
 // or hide in it: control characters, line separators, bidirectional and
-// zero-width characters, invalid UTF-8 (D-105, D-112). In a comment
+// zero-width characters, invalid UTF-8, the beginning of a comment (D-105, D-112).
+// In a comment
 // also runs of hyphens and angle brackets, which could close it or the tag around
 // it, and '|', which separates its fields.
 //
@@ -36,6 +37,7 @@ func appendName(dst []byte, s string, comment bool) []byte {
 		case c < 0x20, c == 0x7f,
 			c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]),
 			comment && (c == '|' || c == '<' || c == '>'),
+			strings.HasPrefix(s[i:], "<!--"),
 			comment && c == '-' && (i > 0 && s[i-1] == '-' || i+1 < len(s) && s[i+1] == '-'):
 			dst = appendPercent(dst, c)
 		default:

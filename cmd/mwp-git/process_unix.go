@@ -9,7 +9,7 @@ import (
 
 // maxMemory ends this program and git's when a repository makes either of them
 // take more: a lost fetch is better than a machine that swaps.
-const maxMemory = 4 << 30
+const maxMemory = 1 << 30
 
 // limitProcess sets the limits that this process and its children share. A memory
 // image of one of them would hold passwords.

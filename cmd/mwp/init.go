@@ -123,16 +123,4 @@ func (a *app) initText(r *mwp.InitResult, cwd string) string {
 }
 
 // shellWord quotes a word for a shell where that is necessary.
-func shellWord(s string) string {
-	plain := s != ""
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("/._-+:@%,", c) >= 0) {
-			plain = false
-		}
-	}
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func shellWord(s string) string { return ir.ShellWord(s) }

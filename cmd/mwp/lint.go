@@ -51,7 +51,7 @@ func (a *app) runLint() error {
 		// Without this line nobody would know what the exit status is about.
 		a.report(ir.Diagnostic{
 			Code: codeTooMany, Severity: ir.SeverityError,
-			Message: strconv.Itoa(r.Warnings) + " warnings, and --max-warnings allows " + strconv.Itoa(a.maxWarnings.Value),
+			Message: "warnings: " + strconv.Itoa(r.Warnings) + " found, and --max-warnings allows " + strconv.Itoa(a.maxWarnings.Value),
 			Hint:    "run `mwp lint` to see them all",
 		})
 		return errNegative

@@ -170,16 +170,14 @@ func (s *Store) sweep(ctx context.Context, modules *area, own string) error {
 	}
 	for _, e := range entries {
 		repository, temporary := temporaryOf(e.path)
+		// A fetcher whose mwp was killed ends by itself, and may be writing until then. What
+		// cannot be removed now, the next fetch removes: it passes for no module.
 		switch {
 		case !e.mode.IsDir():
-			continue
 		case temporary:
-			err = s.sweepTemp(modules, e.path, repository, own)
+			_ = s.sweepTemp(modules, e.path, repository, own)
 		case pin.IsCommit(e.path) && !listed[e.path]:
-			err = modules.remove(e.path)
-		}
-		if err != nil {
-			return failed(err, "remove", filepath.Join(modules.path, e.path))
+			_ = modules.remove(e.path)
 		}
 	}
 	return nil

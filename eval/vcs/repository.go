@@ -103,7 +103,17 @@ func (r *Repository) ResolveCommit(ctx context.Context, rev string) (string, err
 	}
 	c, err := r.git.line(ctx, call{doing: doing, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
 	if exited(err, 1) || exited(err, 128) || err == nil && !pin.IsCommit(c) {
-		return "", notFound(doing, "it is no commit of this repository", "in a shallow clone, fetch it first: git fetch origin "+sentence(rev))
+		return "", notFound(doing, "it is no commit of this repository", fetchHint(rev))
 	}
 	return c, err
+}
+
+// fetchHint says how to get a revision. Hints are copied into shells, so one that a
+// shell would read as more than a word is not repeated.
+func fetchHint(rev string) string {
+	hint := "in a shallow clone, fetch it first: git fetch origin "
+	if strings.Trim(strings.ToLower(rev), "abcdefghijklmnopqrstuvwxyz0123456789._/-") != "" {
+		return hint + "REVISION"
+	}
+	return hint + rev
 }

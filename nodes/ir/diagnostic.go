@@ -71,6 +71,7 @@ const (
 	ImportUnclean         Code = "import_unclean"
 	ImportSecret          Code = "import_secret"
 	ModuleNote            Code = "module_note"
+	LFSPointer            Code = "lfs_pointer"
 )
 
 // Codes that only lint reports (R-232 to R-236, D-79).

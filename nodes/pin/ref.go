@@ -297,6 +297,10 @@ func withoutUserInfo(url string) string {
 // maskShort masks what could be a password in a text that is no URL, as in
 // user:password@host:path.
 func maskShort(s string) string {
+	at := strings.IndexByte(s, '@')
+	if colon := strings.IndexByte(s, ':'); colon >= 0 && colon < at {
+		return s[:colon+1] + "***" + s[at:]
+	}
 	if at := strings.IndexByte(s, '@'); at > strings.IndexByte(s, ':') && !strings.Contains(s[:at], "/") {
 		return "***" + s[at:]
 	}
@@ -304,9 +308,30 @@ func maskShort(s string) string {
 }
 
 // Mask returns text with the user-info of every URL in it replaced by "***", for
-// messages (U-45). The user of an ssh URL without a password stays. Its time is
-// linear in the text.
-func Mask(s string) string {
+// messages (U-45), and with it what follows a '?' or '#', where tokens are put too.
+// The user of an ssh URL without a password stays. Its time is linear in the text.
+func Mask(s string) string { return maskQueries(maskUsers(s)) }
+
+// maskQueries hides a URL's query and fragment.
+func maskQueries(s string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(s, "://")
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		end := i + firstOf(s[i:], func(c rune) bool { return unicode.IsSpace(c) || c == '"' || c == '`' })
+		if q := strings.IndexAny(s[i:end], "?#"); q >= 0 {
+			b.WriteString(s[:i+q+1] + "***")
+		} else {
+			b.WriteString(s[:end])
+		}
+		s = s[end:]
+	}
+}
+
+func maskUsers(s string) string {
 	var b strings.Builder
 	sought := len(s) // what is left after the last word without an '@'
 	for {
