@@ -103,6 +103,9 @@ type promise struct {
 
 	digest cas.Digest
 	trace  *graph.Trace // nil for a leaf
+	// passing is set when the value rests on a failure that was answered instead of
+	// passed on; it stands for this evaluation and is never recorded.
+	passing bool
 	// needs are the promises of what the trace read, in its order.
 	needs  []*promise
 	leaf   *reading // nil for a node
@@ -391,6 +394,8 @@ type recorder struct {
 	task   graph.Task
 	groups [][]graph.Dependency
 	needs  []*promise
+	// passing is the promise's.
+	passing bool
 }
 
 func (r *recorder) Read(group []graph.Task) ([]any, error) {
@@ -408,26 +413,55 @@ func (r *recorder) Read(group []graph.Task) ([]any, error) {
 		deps[i] = graph.Dependency{Task: group[i], Value: p.digest}
 		values[i] = v
 		r.needs = append(r.needs, p)
+		r.passing = r.passing || p.passing
 	}
 	r.groups = append(r.groups, deps)
 	return values, nil
 }
 
+func (r *recorder) Try(group []graph.Task) ([]any, []error) {
+	k := r.task.Kind()
+	for _, t := range group {
+		k.CheckOrder(r.task, t)
+	}
+	var deps []graph.Dependency
+	var errs []error
+	values := make([]any, len(group))
+	for i, p := range r.e.resolveAll(group) {
+		v, err := r.e.valueOf(p, group[i])
+		if err != nil {
+			if errs == nil {
+				errs = make([]error, len(group))
+			}
+			errs[i], r.passing = err, true
+			continue
+		}
+		deps = append(deps, graph.Dependency{Task: group[i], Value: p.digest})
+		values[i] = v
+		r.needs = append(r.needs, p)
+		r.passing = r.passing || p.passing
+	}
+	r.groups = append(r.groups, deps)
+	return values, errs
+}
+
 // compute runs a node's computation and records it.
 func (e *Evaluator) compute(p *promise) {
-	v, t, needs, err := e.run(p.task)
+	v, t, r, err := e.run(p.task)
 	if err != nil {
 		p.err = err
 		return
 	}
-	p.status, p.trace, p.digest, p.needs = graph.Computed, t, t.Value, needs
+	p.status, p.trace, p.digest, p.needs, p.passing = graph.Computed, t, t.Value, r.needs, r.passing
 	p.value, p.hasValue = v, true
-	e.c.Store.PutAction(p.id, graph.EncodeTrace(t))
+	if !p.passing {
+		e.c.Store.PutAction(p.id, graph.EncodeTrace(t))
+	}
 }
 
-// run computes a task's value, its trace and what it needed, and hands the value to
-// the store.
-func (e *Evaluator) run(task graph.Task) (any, *graph.Trace, []*promise, error) {
+// run computes a task's value and its trace, hands the value to the store, and
+// returns what the computation read.
+func (e *Evaluator) run(task graph.Task) (any, *graph.Trace, *recorder, error) {
 	r := &recorder{e: e, task: task}
 	k := task.Kind()
 	v, err := k.Compute(task, r)
@@ -441,7 +475,7 @@ func (e *Evaluator) run(task graph.Task) (any, *graph.Trace, []*promise, error) 
 	} else {
 		e.c.Store.PutValue(t.Value, b)
 	}
-	return v, t, r.needs, nil
+	return v, t, r, nil
 }
 
 // errNotAFunction is raised when a node computed twice from equal inputs gives
@@ -496,15 +530,17 @@ func (e *Evaluator) valueOf(p *promise, t graph.Task) (any, error) {
 
 // verifyHit recomputes a hit and compares (--verify-cache).
 func (e *Evaluator) verifyHit(p *promise) {
-	v, t, needs, err := e.run(p.task)
+	v, t, r, err := e.run(p.task)
 	if err != nil {
 		p.err = err
 		return
 	}
 	if t.Value != p.digest {
 		e.report(p, true)
-		p.digest, p.trace, p.status, p.needs = t.Value, t, graph.Computed, needs
-		e.c.Store.PutAction(p.id, graph.EncodeTrace(t))
+		p.digest, p.trace, p.status, p.needs, p.passing = t.Value, t, graph.Computed, r.needs, r.passing
+		if !p.passing {
+			e.c.Store.PutAction(p.id, graph.EncodeTrace(t))
+		}
 	}
 	p.value, p.hasValue = v, true
 }

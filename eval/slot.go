@@ -384,10 +384,10 @@ func (w *World) lookAtAll(looks []look) {
 
 // NewSlot records a result of this evaluator: its leaves in the order in which
 // the evaluation came to them, and, when edges is set, what led from them to it. ok
-// is false when the task was not evaluated.
+// is false when the task was not evaluated, or rests on a failure.
 func (e *Evaluator) NewSlot(t graph.Task, result, meta []byte, created time.Time, edges bool) (s *Slot, ok bool) {
 	ps := e.beneath(t)
-	if ps == nil {
+	if ps == nil || ps[len(ps)-1].passing {
 		return nil, false
 	}
 	n := 0

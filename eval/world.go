@@ -26,6 +26,9 @@ type WorldError struct {
 // Error returns "op path: reason".
 func (e *WorldError) Error() string { return e.Op + " " + e.Path + ": " + e.Err.Error() }
 
+// Where says what could not be done to which path, without the system's reason.
+func (e *WorldError) Where() string { return e.Op + " " + e.Path }
+
 // Unwrap returns the system's error.
 func (e *WorldError) Unwrap() error { return e.Err }
 

@@ -44,6 +44,10 @@ type Reader interface {
 	// members are independent and may be evaluated at the same time; successive
 	// calls are a series, of which a later one may depend on an earlier answer.
 	Read(group []Task) ([]any, error)
+	// Try is Read for a group whose members may fail one by one. An error is a failure
+	// of the world (a file that may not be read), which no record can hold: whatever
+	// rests on an answer with one is computed again each time.
+	Try(group []Task) ([]any, []error)
 }
 
 // Need returns the value of one dependency.
@@ -74,6 +78,26 @@ func NeedAll[V any, N Node[V]](r Reader, ns []N) ([]V, error) {
 		out[i] = v.(V)
 	}
 	return out, nil
+}
+
+// TryAll returns what NeedAll does, and for each node that failed its error in place
+// of a value. The errors are nil when none did.
+func TryAll[V any, N Node[V]](r Reader, ns []N) ([]V, []error) {
+	if len(ns) == 0 {
+		return nil, nil
+	}
+	group := make([]Task, len(ns))
+	for i, n := range ns {
+		group[i] = n
+	}
+	vs, errs := r.Try(group)
+	out := make([]V, len(vs))
+	for i, v := range vs {
+		if errs == nil || errs[i] == nil {
+			out[i] = v.(V)
+		}
+	}
+	return out, errs
 }
 
 // Kind is the definition of one sort of node: its name, its version and how its

@@ -2,7 +2,9 @@ package nodes
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -147,9 +149,16 @@ func (n Lint) Compute(r graph.Reader) (v ir.LintReport, err error) {
 			ns = append(ns, LintPlace{Chain: chain, Found: encodeFound(p.Found)})
 		}
 	}
-	vs, err := graph.NeedAll(r, ns)
-	if err != nil {
-		return v, err
+	vs, errs := graph.TryAll(r, ns)
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		d, ok := unreadable(ns[i].Target, err)
+		if !ok {
+			return v, err
+		}
+		v.Findings = append(v.Findings, d)
 	}
 	var used []string
 	var rows []ir.TargetRow
@@ -187,6 +196,20 @@ func (n Lint) Compute(r graph.Reader) (v ir.LintReport, err error) {
 	v.Missing = slices.Compact(v.Missing)
 	v.Findings = sortedOnce(v.Findings)
 	return v, nil
+}
+
+// unreadable is the finding about a directory whose files, or what they import, may
+// not be read: it must not hide what is wrong in all the others. It is false for any
+// other failure.
+func unreadable(dir string, err error) (ir.Diagnostic, bool) {
+	var world interface{ Where() string }
+	if !errors.Is(err, fs.ErrPermission) || !errors.As(err, &world) {
+		return ir.Diagnostic{}, false
+	}
+	return ir.Diagnostic{
+		Code: ir.Unreadable, Severity: ir.SeverityError, Source: dir,
+		Message: "the directory was not looked at: cannot " + world.Where() + ": permission denied",
+	}, true
 }
 
 // Covers reports whether a directory was asked for: it lies in one of the paths, or
