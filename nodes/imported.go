@@ -201,7 +201,7 @@ func unresolvedSource(ref *Reference) string {
 		if ref.Import.Kind == ImportLocal {
 			file = path.Join(parent(ref.Declared), file)
 		}
-		return file
+		return pin.Mask(file)
 	case ImportGit:
 		return pin.Mask(ref.Import.Value)
 	}

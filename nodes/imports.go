@@ -9,6 +9,7 @@ import (
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
+	"github.com/model-workspace-protocol/mwp/nodes/pin"
 )
 
 // Home is the module that a document belongs to. The zero Home is the project.
@@ -206,7 +207,8 @@ func (im *importing) fallbacks() error {
 func (im *importing) problem(ref ImportRef, code ir.Code, hint, format string, args ...any) ir.Diagnostic {
 	return ir.Diagnostic{
 		Code: code, Severity: ir.SeverityError, Source: im.Path, Line: ref.Line, Column: ref.Column,
-		Message: ref.Kind + ": " + fmt.Sprintf(format, args...), Hint: hint,
+		// What a path should have been may be an address with a password in it.
+		Message: ref.Kind + ": " + pin.Mask(fmt.Sprintf(format, args...)), Hint: hint,
 	}
 }
 

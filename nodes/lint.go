@@ -184,7 +184,7 @@ func (n Lint) Compute(r graph.Reader) (v ir.LintReport, err error) {
 	if n.Under == "" {
 		// While an import is unresolved or a header unread, nobody knows what they would
 		// have imported in turn.
-		known := !slices.ContainsFunc(v.Findings, func(d ir.Diagnostic) bool {
+		known := !slices.ContainsFunc(s.places, func(p Place) bool { return p.Deep || p.Denied }) && !slices.ContainsFunc(v.Findings, func(d ir.Diagnostic) bool {
 			return d.Severity == ir.SeverityError && d.Code != ir.MaxTokensOverrun && d.Code != ir.HiddenText && d.Code != ir.HarnessCap
 		})
 		if err := lintLock(r, &v, used, known); err != nil {
@@ -276,7 +276,7 @@ func lintLock(r graph.Reader, v *ir.LintReport, used []string, known bool) error
 		if known && !slices.Contains(used, rec.Key) {
 			v.Findings = append(v.Findings, ir.Diagnostic{
 				Code: ir.LockUnused, Severity: ir.SeverityWarning, Source: file,
-				Message: "nothing imports " + rec.Key, Hint: "delete its line",
+				Message: "nothing imports " + rec.Key, Hint: "delete its line, unless a context file that git ignores needs it",
 			})
 		}
 	}

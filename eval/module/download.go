@@ -2,11 +2,13 @@ package module
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval/module/protocol"
@@ -175,12 +177,29 @@ func (s *Store) sweep(ctx context.Context, modules *area, own string) error {
 		switch {
 		case !e.mode.IsDir():
 		case temporary:
-			_ = s.sweepTemp(modules, e.path, repository, own)
+			s.sweepPatiently(ctx, modules, e.path, repository, own)
 		case pin.IsCommit(e.path) && !listed[e.path]:
 			_ = modules.remove(e.path)
 		}
 	}
 	return nil
+}
+
+// errBusy is what a temporary directory gets whose repository's lock is taken.
+var errBusy = errors.New("another process is fetching")
+
+// sweepPatiently removes a temporary directory. It gives a moment to a fetcher that
+// is about to notice that nobody waits for it, and to a lock that a process holds
+// which is about to become another program.
+func (s *Store) sweepPatiently(ctx context.Context, modules *area, name, repository, own string) {
+	const patience, step = 50 * time.Millisecond, 10 * time.Millisecond
+	for waited := time.Duration(0); s.sweepTemp(modules, name, repository, own) != nil && waited < patience; waited += step {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(step):
+		}
+	}
 }
 
 func (s *Store) sweepTemp(modules *area, name, repository, own string) error {
@@ -190,8 +209,11 @@ func (s *Store) sweepTemp(modules *area, name, repository, own string) error {
 			return err
 		}
 		unlock, ok, err := cas.TryLock(filepath.Join(dir, repository))
-		if err != nil || !ok {
+		if err != nil {
 			return err
+		}
+		if !ok {
+			return errBusy
 		}
 		defer unlock()
 	}

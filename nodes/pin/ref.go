@@ -72,7 +72,11 @@ func ParseRef(s string) (Ref, error) {
 	}
 	if r.Name != "" || strings.HasSuffix(s, "@") {
 		if why := checkName(r.Name); why != "" {
-			return Ref{}, refuse("expected a tag or a commit after the @, found " + strconv.Quote(name) + ": " + why)
+			shown, query, _ := strings.Cut(name, "?")
+			if query != "" {
+				shown += "?***"
+			}
+			return Ref{}, refuse("expected a tag or a commit after the @, found " + strconv.Quote(Mask(shown)) + ": " + why)
 		}
 	}
 	return r, nil
@@ -310,7 +314,40 @@ func maskShort(s string) string {
 // Mask returns text with the user-info of every URL in it replaced by "***", for
 // messages (U-45), and with it what follows a '?' or '#', where tokens are put too.
 // The user of an ssh URL without a password stays. Its time is linear in the text.
-func Mask(s string) string { return maskQueries(maskUsers(s)) }
+//
+// What is no URL and looks like a broken one is masked too: whoever mistypes an
+// address has typed the password all the same.
+func Mask(s string) string { return maskWords(maskQueries(maskUsers(s))) }
+
+// maskWords hides what stands between a colon and the first '@' of a word, and
+// behind a '?' in a word with an '@'.
+func maskWords(s string) string {
+	if strings.IndexByte(s, '@') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for s != "" {
+		end := firstOf(s, endsWord)
+		word := s[:end]
+		if at := strings.IndexByte(word, '@'); at >= 0 {
+			if q := strings.IndexByte(word, '?'); q >= 0 {
+				word = word[:q+1] + "***"
+				at = strings.IndexByte(word, '@')
+			}
+			if colon := strings.LastIndexByte(word[:max(at, 0)], ':'); colon >= 0 && colon+1 < at && !strings.Contains(word[colon:at], "/") {
+				word = word[:colon+1] + "***" + word[at:]
+			}
+		}
+		b.WriteString(word)
+		rest := s[end:]
+		skip := firstOf(rest, func(c rune) bool { return !endsWord(c) })
+		b.WriteString(rest[:skip])
+		s = rest[skip:]
+	}
+	return b.String()
+}
+
+func endsWord(c rune) bool { return unicode.IsSpace(c) || c == '"' || c == '\'' || c == '`' }
 
 // maskQueries hides a URL's query and fragment.
 func maskQueries(s string) string {
