@@ -68,24 +68,11 @@ var xmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`
 // shellWord returns target as one argument of a command line that a reader may
 // paste. A name that no quoting shows faithfully on one line gives ok false.
 func shellWord(target string) (word string, ok bool) {
-	plain := true
-	for i := range len(target) {
-		switch c := target[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("_./@+=:,-", c) >= 0:
-		case strings.IndexByte("'`<>", c) >= 0:
-			return "", false
-		default:
-			plain = false
-		}
-	}
-	if target == "" || !utf8.ValidString(target) || ir.EscapeControls(target) != target {
+	if target == "" || strings.ContainsAny(target, "'`<>") || !utf8.ValidString(target) || ir.EscapeControls(target) != target {
 		return "", false
 	}
 	if target[0] == '-' {
 		target = "./" + target
 	}
-	if plain {
-		return target, true
-	}
-	return "'" + target + "'", true
+	return ir.ShellWord(target), true
 }
