@@ -59,7 +59,7 @@ const MaxFileBytes = 1 << 20
 
 // Leaves lists the leaf kinds, for the evaluator's table.
 func Leaves() []*Kind {
-	return []*Kind{FileKind, ProbeKind, ListKind, LinkKind, AboveKind, ScanKind, RepositoryKind}
+	return []*Kind{FileKind, ProbeKind, ListKind, LinkKind, AboveKind, ScanKind, RepositoryKind, ContentKind, RecordKind}
 }
 
 // defineLeaf returns a leaf kind. Leaves have order 0 and are never computed.
@@ -157,6 +157,8 @@ const (
 	VisibleFiles Filter = iota
 	// Directories keeps directories, hidden ones included; links are not followed.
 	Directories
+	// Everything keeps every name. A directory's ends in '/', which no name contains.
+	Everything
 )
 
 // List is the leaf for the names in one directory.
@@ -177,7 +179,7 @@ var ListKind = defineLeaf("list",
 	func(c *cas.Coder, l *List) {
 		c.String(&l.Dir)
 		c.Uint8((*uint8)(&l.Filter))
-		if l.Filter > Directories {
+		if l.Filter > Everything {
 			c.Fail("filter %d", l.Filter)
 		}
 	},
