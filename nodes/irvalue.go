@@ -31,15 +31,7 @@ func codeIR(c *cas.Coder, m *ir.Map) {
 	c.Int(&m.Totals.All)
 	c.Int(&m.Totals.RenderedTokens)
 	c.String(&m.TokenCounter)
-	cas.Slice(c, &m.Verifications, func(c *cas.Coder, v *ir.Verification) {
-		c.String(&v.Guard)
-		c.String(&v.Status)
-		cas.Optional(c, &v.ExitCode, (*cas.Coder).Int)
-		c.Int64(&v.DurationMS)
-		c.String(&v.RanAt)
-		c.String(&v.CacheUntil)
-		c.String(&v.Fingerprint)
-	})
+	cas.Slice(c, &m.Verifications, codeVerification)
 	cas.Slice(c, &m.Trace, codeTraceRecord)
 	cas.Slice(c, &m.Warnings, codeDiagnostic)
 	c.String(&m.IRHash)
@@ -60,10 +52,21 @@ func codeEntry(c *cas.Coder, e *ir.Entry) {
 	c.String(&e.Section)
 	cas.Optional(c, &e.Origin, codeOrigin)
 	cas.Slice(c, &e.Guards, func(c *cas.Coder, g *ir.Guard) {
-		c.String(&g.Name)
-		c.String(&g.Cmd)
-		c.String(&g.Status)
+		for _, s := range []*string{&g.Key, &g.Name, &g.Cmd, &g.Status} {
+			c.String(s)
+		}
 	})
+}
+
+func codeVerification(c *cas.Coder, v *ir.Verification) {
+	for _, s := range []*string{&v.Key, &v.Guard, &v.Status, &v.RanAt, &v.CacheUntil, &v.Fingerprint, &v.Cwd, &v.DeclaredIn, &v.Reason} {
+		c.String(s)
+	}
+	cas.Optional(c, &v.ExitCode, (*cas.Coder).Int)
+	c.Int64(&v.DurationMS)
+	c.Bool(&v.Expired)
+	c.Bool(&v.FilesChanged)
+	cas.Optional(c, &v.Override, func(c *cas.Coder, o *ir.Override) { c.String(&o.Reason); c.String(&o.Until) })
 }
 
 func codeOrigin(c *cas.Coder, o *ir.Origin) {

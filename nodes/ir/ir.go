@@ -146,24 +146,6 @@ type Module struct {
 	SHA    string `json:"sha"`
 }
 
-// Guard is one check attached to an entry, as the map shows it.
-type Guard struct {
-	Name   string `json:"name"`
-	Cmd    string `json:"cmd"`
-	Status string `json:"status"`
-}
-
-// Verification is the last recorded run of one guard (R-138).
-type Verification struct {
-	Guard       string `json:"guard"`
-	Status      string `json:"status"`
-	ExitCode    *int   `json:"exit_code"`
-	DurationMS  int64  `json:"duration_ms"`
-	RanAt       string `json:"ran_at"`
-	CacheUntil  string `json:"cache_until"`
-	Fingerprint string `json:"fingerprint"`
-}
-
 // Directory is a member or a first-level directory that carries an anchor or a
 // context file, as an orientation map lists it (D-11).
 type Directory struct {

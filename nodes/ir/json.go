@@ -92,15 +92,7 @@ func AppendJSON(dst []byte, m *Map, form Form) []byte {
 	w.close('}')
 	list(w.field("verifications"), m.Verifications, func(w *jsonWriter, v *Verification) {
 		w.open('{')
-		w.field("guard").str(v.Guard)
-		w.field("status").str(v.Status)
-		w.field("exit_code").optionalInt(v.ExitCode)
-		if form == FullForm {
-			w.field("duration_ms").int(v.DurationMS)
-			w.field("ran_at").str(v.RanAt)
-			w.field("cache_until").str(v.CacheUntil)
-		}
-		w.field("fingerprint").str(v.Fingerprint)
+		w.verification(v, form)
 		w.close('}')
 	})
 	list(w.field("trace"), m.Trace, (*jsonWriter).traceRecord)
@@ -259,11 +251,42 @@ func (w *jsonWriter) entry(e *Entry) {
 	}
 	list(w.field("guards"), e.Guards, func(w *jsonWriter, g *Guard) {
 		w.open('{')
+		w.field("key").str(g.Key)
 		w.field("name").str(g.Name)
 		w.field("cmd").str(g.Cmd)
 		w.field("status").str(g.Status)
 		w.close('}')
 	})
+	w.close('}')
+}
+
+// verification writes the fields of one; what depends on when it ran is no part of
+// the hashed form.
+func (w *jsonWriter) verification(v *Verification, form Form) {
+	w.field("guard").str(v.Guard)
+	w.field("status").str(v.Status)
+	w.field("exit_code").optionalInt(v.ExitCode)
+	if form == FullForm {
+		w.field("duration_ms").int(v.DurationMS)
+		w.field("ran_at").str(v.RanAt)
+		w.field("cache_until").str(v.CacheUntil)
+	}
+	w.field("fingerprint").str(v.Fingerprint)
+	w.field("key").str(v.Key)
+	w.field("cwd").str(v.Cwd)
+	w.field("declared_in").str(v.DeclaredIn)
+	w.field("reason").str(v.Reason)
+	w.field("expired").bool(v.Expired)
+	w.field("files_changed").bool(v.FilesChanged)
+	if w.field("override"); v.Override == nil {
+		w.raw("null")
+		return
+	}
+	w.open('{')
+	w.field("reason").str(v.Override.Reason)
+	if form == FullForm {
+		w.field("until").str(v.Override.Until)
+	}
 	w.close('}')
 }
 
