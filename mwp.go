@@ -47,6 +47,8 @@ type Options struct {
 	Progress func(line string)
 	// Now is the clock; nil means the system's.
 	Now func() time.Time
+	// Guards says whose results of guards count, and how guards are run.
+	Guards GuardOptions
 	// Observe, when set, is told of every node and leaf that is evaluated, from any
 	// goroutine. A map that is served from its slot evaluates none.
 	Observe func(eval.Event)
@@ -55,7 +57,8 @@ type Options struct {
 // Workspace answers questions about the project around a directory. It holds no
 // state of the file system: each call looks again. It is safe for concurrent use.
 type Workspace struct {
-	o Options
+	o    Options
+	user *user
 
 	mu sync.Mutex
 	// areas holds the caches in use by directory, so that many questions share one
@@ -76,7 +79,7 @@ func Open(o Options) *Workspace {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Workspace{o: o, areas: map[string]*openArea{}}
+	return &Workspace{o: o, user: &user{o: o.Guards}, areas: map[string]*openArea{}}
 }
 
 // Close releases the files that the Workspace holds open. What was not recorded
@@ -201,6 +204,7 @@ func (w *Workspace) find(target string) (*place, error) {
 
 func (w *Workspace) scout(abs string) (*place, error) {
 	p := &place{abs: abs, scout: eval.NewWorld(abs, w.o.Now)}
+	p.scout.Ledger, p.scout.Now = w.user, w.o.Guards.Now
 	var err error
 	if p.sightings, err = p.scout.Sightings("."); err != nil {
 		return nil, worldError(err)

@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -405,6 +409,117 @@ func TestMapSchemaListsEveryOutcome(t *testing.T) {
 	got := record["properties"].(map[string]any)["status"].(map[string]any)["enum"].([]any)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("outcomes in the schema: %v, want %v", got, want)
+	}
+}
+
+// TestSchemaListsEveryGuardReason compares the constants of nodes/ir with the schema,
+// because a reader of the JSON has to know them all.
+func TestSchemaListsEveryGuardReason(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "nodes/ir/guard.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{""}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(v.Names[0].Name, "Reason") {
+			s, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, s)
+		}
+		return true
+	})
+	var got []string
+	for _, v := range readSchema(t, "ir.schema.json")["$defs"].(map[string]any)["guard_reason"].(map[string]any)["enum"].([]any) {
+		got = append(got, v.(string))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if len(want) < 10 || !slices.Equal(got, want) {
+		t.Errorf("reasons in the schema: %q, want %q", got, want)
+	}
+}
+
+// verifyReport has a guard of each status, with every field set in one of them.
+func verifyReport() *ir.VerifyReport {
+	key := "blake3:" + strings.Repeat("0a", 32)
+	one := 1
+	var gs []ir.VerifiedGuard
+	for _, v := range []ir.Verification{
+		{Status: ir.Passed, ExitCode: new(int), DurationMS: 3421, RanAt: "2026-05-17T10:42:11.000Z", CacheUntil: "2026-05-17T10:52:11.000Z", Fingerprint: key},
+		{Status: ir.FailedCheck, ExitCode: &one, Expired: true, FilesChanged: true, Override: &ir.Override{Reason: "the runner is down", Until: "2026-05-17T14:42:11.000Z"}},
+		{Status: ir.FailedCheck, Reason: ir.ReasonTimeout},
+		{Status: ir.Stale, Reason: ir.ReasonExpired},
+		{Status: ir.Unverified, Reason: ir.ReasonNotTrusted},
+	} {
+		v.Key, v.Guard, v.Cwd, v.DeclaredIn = key, "cargo test", ".", ".mwp-context.md:3"
+		gs = append(gs, ir.VerifiedGuard{Verification: v, Ran: true, Trust: "builtin", Why: "built in: cargo test",
+			Sources: []string{".mwp-context.md"}, Owners: []string{"ann"}, Log: "/var/log", Hint: "mwp verify"})
+	}
+	return &ir.VerifyReport{Targets: []string{"src"}, Guards: gs, Notes: []string{"1 guard was left alone"}}
+}
+
+// TestVerifyReportsAreValid validates reports and compares their fields, in order of
+// name, with those that the schema describes and requires.
+func TestVerifyReportsAreValid(t *testing.T) {
+	schema, strict := compileSchema(t, "verify.schema.json", nil), compileSchema(t, "verify.schema.json", refuseUnknown)
+	decoded := func(r *ir.VerifyReport) map[string]any {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(ir.AppendVerifyJSON(nil, r))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.(map[string]any)
+	}
+	for _, r := range []*ir.VerifyReport{verifyReport(), {}} {
+		v := decoded(r)
+		for _, s := range []*jsonschema.Schema{schema, strict} {
+			if err := s.Validate(v); err != nil {
+				t.Error(err)
+			}
+		}
+		v["added_later"] = true
+		if schema.Validate(v) != nil || strict.Validate(v) == nil {
+			t.Error("a field of a later version must be allowed, and refused by the strict form of this test")
+		}
+	}
+	doc, v := readSchema(t, "verify.schema.json"), decoded(verifyReport())
+	guard := doc["$defs"].(map[string]any)["guard"].(map[string]any)
+	for _, c := range []struct {
+		at     string
+		schema map[string]any
+		value  map[string]any
+	}{
+		{"report", doc, v},
+		{"counts", doc["properties"].(map[string]any)["counts"].(map[string]any), v["counts"].(map[string]any)},
+		{"guard", guard, v["guards"].([]any)[0].(map[string]any)},
+	} {
+		got := slices.Sorted(maps.Keys(c.value))
+		if described := slices.Sorted(maps.Keys(c.schema["properties"].(map[string]any))); !slices.Equal(got, described) {
+			t.Errorf("%s: printed are %q, described %q", c.at, got, described)
+		}
+		var required []string
+		for _, name := range asList(c.schema["required"]) {
+			required = append(required, name.(string))
+		}
+		slices.Sort(required)
+		if !slices.Equal(got, required) {
+			t.Errorf("%s: printed are %q, required %q", c.at, got, required)
+		}
+	}
+	for _, change := range []func(g map[string]any){
+		func(g map[string]any) { g["status"] = "ok" },
+		func(g map[string]any) { g["reason"] = "bored" },
+		func(g map[string]any) { g["key"] = "cargo test" },
+		func(g map[string]any) { g["override"] = map[string]any{"reason": "x"} },
+		func(g map[string]any) { g["sources"] = nil },
+		func(g map[string]any) { delete(g, "ran") },
+	} {
+		bad := decoded(verifyReport())
+		change(bad["guards"].([]any)[0].(map[string]any))
+		if schema.Validate(bad) == nil {
+			t.Errorf("valid all the same: %v", bad["guards"].([]any)[0])
+		}
 	}
 }
 

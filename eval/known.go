@@ -7,13 +7,14 @@ import (
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
-// known is the part of a large slot that a check found unchanged, while something
-// else in it changed. The evaluation that follows takes these leaves from here: after
+// known is the part of a slot that a check found unchanged, while something else in it
+// changed, or its time was over. It is kept of large slots, and of those with files
+// that may be large. The evaluation that follows takes these leaves from here: after
 // one edit in a tree of ten thousand directories it reads one file, and not all of
 // them again to find that they have the digest that the slot says.
 //
-// What is here was trusted and had an equal lstat a moment ago, which is all that the
-// slot itself is served on.
+// What is here was trusted and had an equal lstat a moment ago, or was read then, which
+// is all that the slot itself is served on.
 type known struct {
 	leaves []SlotLeaf
 	// look says of each leaf which lstat it rests on, -1 for none; holds, whether it is
@@ -61,7 +62,8 @@ func (s *sharedKnowledge) leave(root string, k *known) {
 func (k *known) makeIndex() {
 	k.index = make(map[string]int, len(k.leaves))
 	for i := range k.leaves {
-		if l := &k.leaves[i]; k.holds[i] {
+		// A record's value has its age in it, which goes on while its file stays as it is.
+		if l := &k.leaves[i]; k.holds[i] && l.Kind != graph.RecordKind.Name {
 			k.index[l.Kind+"\x00"+string(l.Params)] = i
 		}
 	}

@@ -51,12 +51,8 @@ func (w *World) readDir(rel string, reset func(), keep func(name []byte, t graph
 func (w *World) readList(l graph.List) (*reading, error) {
 	var names []string
 	r, t, err := w.readDir(l.Dir, func() { names = nil }, func(name []byte, t graph.FileType) {
-		keep := t == graph.Regular && name[0] != '.'
-		if l.Filter == graph.Directories {
-			keep = t == graph.Directory
-		}
-		if keep {
-			names = append(names, string(name))
+		if n, ok := listed(l.Filter, name, t); ok {
+			names = append(names, n)
 		}
 	})
 	if err != nil {
@@ -65,6 +61,21 @@ func (w *World) readList(l graph.List) (*reading, error) {
 	slices.Sort(names)
 	r.value = graph.ListState{Type: t, Names: names}
 	return r, nil
+}
+
+// listed returns a name as a filter shows it, and whether it does. Everything tells
+// directories apart and nothing else: whoever looks at a name learns the rest.
+func listed(f graph.Filter, name []byte, t graph.FileType) (string, bool) {
+	switch f {
+	case graph.Directories:
+		return string(name), t == graph.Directory
+	case graph.Everything:
+		if t == graph.Directory {
+			return string(name) + "/", true
+		}
+		return string(name), true
+	}
+	return string(name), t == graph.Regular && name[0] != '.'
 }
 
 func (w *World) readScan(l graph.Scan) (*reading, error) {

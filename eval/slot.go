@@ -22,7 +22,8 @@ type Slot struct {
 	// needs beside them; this package does not look into either.
 	Result, Meta []byte
 	// Created is when the result was computed; ValidFrom and Expires bound when it
-	// may be served, in nanoseconds since 1970. Zero bounds nothing.
+	// may be served, by World's clock for ages, in nanoseconds since 1970. Zero bounds
+	// nothing, and Expires itself is too late (D-46).
 	Created, ValidFrom, Expires int64
 	Leaves                      []SlotLeaf
 	// Edges is the provenance graph of the result, see Provenance.
@@ -49,7 +50,7 @@ type SlotLeaf struct {
 func (l *SlotLeaf) statPath() []byte {
 	d := cas.NewDecoder(l.Params)
 	switch l.Kind {
-	case graph.FileKind.Name, graph.LinkKind.Name, graph.ListKind.Name:
+	case graph.FileKind.Name, graph.LinkKind.Name, graph.ListKind.Name, graph.ContentKind.Name, graph.RecordKind.Name:
 		return d.Bytes()
 	case graph.ProbeKind.Name:
 		for range d.Count(1) {
@@ -215,31 +216,43 @@ const manyLeaves = 1000
 // the next check cheaper. Whatever cannot be read counts as changed: the
 // evaluation that follows says why.
 func (w *World) Check(s *Slot, kinds func(name string) *graph.Kind) (ok, changed bool) {
-	if now := w.now().UnixNano(); s.ValidFrom != 0 && now < s.ValidFrom || s.Expires != 0 && now >= s.Expires {
-		return false, false
-	}
+	timely := window{s.ValidFrom, s.Expires}.holds(w.age())
 	if len(s.Leaves) > manyLeaves {
-		return w.checkAtOnce(s, kinds)
+		return w.checkAtOnce(s, kinds, timely)
 	}
-	return w.checkInTurn(s, kinds)
+	if timely {
+		ok, changed = w.checkInTurn(s, kinds)
+	}
+	if !ok && slices.ContainsFunc(s.Leaves, func(l SlotLeaf) bool { return l.Kind == graph.ContentKind.Name }) {
+		// Among the few may be files of any size, which are not hashed again because of
+		// another.
+		k, _ := w.unchanged(s, timeless)
+		w.shared.leave(w.root, k)
+	}
+	return ok, changed
 }
 
 // checkInTurn looks at one leaf after the other and stops at the first that changed.
-// The leaves of one directory follow each other and share its lstat.
+// The leaves of one directory follow each other and share its lstat; the records of
+// one file do not, and share it too.
 func (w *World) checkInTurn(s *Slot, kinds func(name string) *graph.Kind) (ok, changed bool) {
-	lastPath := ""
-	var last stat
+	believer := believer{ledger: w.Ledger}
+	var last, lastRecord lastLook
 	for i := range s.Leaves {
 		l := &s.Leaves[i]
 		if rel := l.statPath(); len(rel) > 0 && l.Trusted {
-			if string(rel) != lastPath {
-				var err error
-				lastPath = string(rel)
-				if last, err = w.lstat(w.abs(lastPath)); err != nil {
+			at := &last
+			if l.Kind == graph.RecordKind.Name {
+				at = &lastRecord
+			}
+			if string(rel) != at.rel {
+				s, err := w.lstat(w.abs(string(rel)))
+				if err != nil {
 					return false, false
 				}
+				at.rel, at.print = string(rel), s.Fingerprint
 			}
-			if last.Fingerprint == l.Print {
+			if at.print == l.Print && believer.believes(l) {
 				continue
 			}
 		}
@@ -250,6 +263,12 @@ func (w *World) checkInTurn(s *Slot, kinds func(name string) *graph.Kind) (ok, c
 		changed = changed || renewed
 	}
 	return true, changed
+}
+
+// lastLook is the last lstat and its path, relative to the root.
+type lastLook struct {
+	rel   string
+	print Fingerprint
 }
 
 // again reads a leaf whose lstat does not vouch for it, and reports whether its value
@@ -274,31 +293,65 @@ func (w *World) again(l *SlotLeaf, kinds func(name string) *graph.Kind) (same, r
 
 // checkAtOnce takes the lstat of every path that the leaves need first, once each and
 // on all processors, and then reads what these do not vouch for. What it found
-// unchanged is left to the evaluation when the slot as a whole does not hold.
-func (w *World) checkAtOnce(s *Slot, kinds func(name string) *graph.Kind) (ok, changed bool) {
-	k := &known{leaves: s.Leaves, holds: make([]bool, len(s.Leaves))}
+// unchanged is left to the evaluation when the slot as a whole does not hold. A slot
+// whose time is over is only looked through for that.
+func (w *World) checkAtOnce(s *Slot, kinds func(name string) *graph.Kind, timely bool) (ok, changed bool) {
+	believes := timeless
+	if timely {
+		believes = (&believer{ledger: w.Ledger}).believes
+	}
+	k, rest := w.unchanged(s, believes)
+	w.known.Store(k)
+	if timely {
+		ok, changed = w.againAll(k, rest, kinds)
+	}
+	if !ok {
+		w.shared.leave(w.root, k)
+		return false, false
+	}
+	return true, changed
+}
+
+// unchanged returns what lstat finds unchanged of a slot and believes agrees to, and
+// the leaves of which that is not so.
+func (w *World) unchanged(s *Slot, believes func(*SlotLeaf) bool) (k *known, rest []int) {
+	k = &known{leaves: s.Leaves, holds: make([]bool, len(s.Leaves))}
 	looks := w.looksOf(k)
 	w.lookAtAll(looks)
-	var rest []int
 	for i := range s.Leaves {
 		l := &s.Leaves[i]
 		at := k.look[i]
-		if at < 0 || looks[at].failed || looks[at].print != l.Print {
+		if at < 0 || looks[at].failed || looks[at].print != l.Print || !believes(l) {
 			rest = append(rest, i)
 			continue
 		}
 		k.holds[i] = true
 	}
-	w.known.Store(k)
-	for _, i := range rest {
-		same, renewed := w.again(&s.Leaves[i], kinds)
-		if !same {
-			w.shared.leave(w.root, k)
-			return false, false
+	return k, rest
+}
+
+// againAll reads leaves of k until one is not the same. After a clone, or where no time
+// stamp can be believed, that is all of them. A file that is the same is held to be so
+// from then on, because to hash it is what costs.
+func (w *World) againAll(k *known, rest []int, kinds func(name string) *graph.Kind) (ok, changed bool) {
+	var differ, renew atomic.Bool
+	same := make([]bool, len(rest))
+	each(len(rest), 1, func(i int) bool {
+		leafSame, renewed := w.again(&k.leaves[rest[i]], kinds)
+		if same[i] = leafSame; !leafSame {
+			differ.Store(true)
 		}
-		changed = changed || renewed
+		if renewed {
+			renew.Store(true)
+		}
+		return !differ.Load()
+	})
+	for i, leaf := range rest {
+		if same[i] && k.leaves[leaf].Kind == graph.ContentKind.Name {
+			k.holds[leaf] = true
+		}
 	}
-	return true, changed
+	return !differ.Load(), renew.Load()
 }
 
 // look is the lstat of one path that leaves rest on.
@@ -309,8 +362,8 @@ type look struct {
 }
 
 // looksOf returns the paths that trusted leaves rest on, and notes in k which leaf
-// rests on which. Several probes may rest on one directory, and the scan of it too;
-// there is only one file, and one scan, of a path.
+// rests on which. Several probes may rest on one directory, and the scan of it too, and
+// all records on one file; there is only one file, and one scan, of a path.
 func (w *World) looksOf(k *known) (looks []look) {
 	k.look = make([]int32, len(k.leaves))
 	k.dirs = map[string]dirLook{}
@@ -360,22 +413,32 @@ func (w *World) looksOf(k *known) (looks []look) {
 
 // lookAtAll takes every lstat.
 func (w *World) lookAtAll(looks []look) {
+	each(len(looks), 64, func(i int) bool {
+		s, err := w.lstat(looks[i].path)
+		looks[i].print, looks[i].failed = s.Fingerprint, err != nil
+		return true
+	})
+}
+
+// each calls do for every number below n, on as many processors as there are batches
+// for. Each processor stops when do returns false to it.
+func each(n, batch int, do func(i int) bool) {
 	var next atomic.Int64
-	var wg sync.WaitGroup
-	const batch = 64
 	work := func() {
 		for {
-			from := int(next.Add(batch)) - batch
-			if from >= len(looks) {
-				return
+			from := int(next.Add(int64(batch))) - batch
+			for i := from; i < min(from+batch, n); i++ {
+				if !do(i) {
+					return
+				}
 			}
-			for i := from; i < min(from+batch, len(looks)); i++ {
-				s, err := w.lstat(looks[i].path)
-				looks[i].print, looks[i].failed = s.Fingerprint, err != nil
+			if from >= n {
+				return
 			}
 		}
 	}
-	for range runtime.GOMAXPROCS(0) - 1 {
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (n+batch-1)/batch) - 1 {
 		wg.Go(work)
 	}
 	work()
@@ -383,14 +446,16 @@ func (w *World) lookAtAll(looks []look) {
 }
 
 // NewSlot records a result of this evaluator: its leaves in the order in which
-// the evaluation came to them, and, when edges is set, what led from them to it. ok
-// is false when the task was not evaluated, or rests on a failure.
+// the evaluation came to them, from when and until when they are what they are, and,
+// when edges is set, what led from them to it. ok is false when the task was not
+// evaluated, or rests on a failure.
 func (e *Evaluator) NewSlot(t graph.Task, result, meta []byte, created time.Time, edges bool) (s *Slot, ok bool) {
 	ps := e.beneath(t)
 	if ps == nil || ps[len(ps)-1].passing {
 		return nil, false
 	}
 	n := 0
+	var valid window
 	for _, p := range ps {
 		if p.leaf != nil {
 			n++
@@ -403,8 +468,10 @@ func (e *Evaluator) NewSlot(t graph.Task, result, meta []byte, created time.Time
 			s.Leaves = append(s.Leaves, SlotLeaf{
 				Kind: k.Name, Params: k.EncodeParams(p.task), State: p.leaf.encoded, Print: p.leaf.print, Trusted: p.leaf.trusted,
 			})
+			valid = valid.within(p.leaf.window)
 		}
 	}
+	s.ValidFrom, s.Expires = valid.from, valid.until
 	if edges {
 		s.Edges = encodeEdges(e.Provenance(t))
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
@@ -53,23 +54,41 @@ func absentError(err error) bool {
 		errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.ELOOP))
 }
 
-// readRegular reads a regular file of at most limit bytes and returns what fstat
-// said before and after. It follows no link and waits for no writer, as opening
-// a pipe would. Plain system calls, because os.File would register the
-// descriptor with the poller first.
-func readRegular(path string, limit int64) (b []byte, before, after stat, err error) {
-	fd, err := retry(func() (int, error) {
+// openRegular opens a regular file and returns what fstat says of it; fd is -1 for
+// anything else. It follows no link and waits for no writer, as opening a pipe would.
+// Plain system calls, because os.File would register the descriptor with the poller
+// first.
+func openRegular(path string) (fd int, before stat, err error) {
+	fd, err = retry(func() (int, error) {
 		return syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 	})
 	if err != nil {
-		return nil, stat{}, stat{}, err
+		return -1, stat{}, err
 	}
-	defer syscall.Close(fd)
+	if before, err = fstat(fd); err != nil || before.Type != graph.Regular {
+		syscall.Close(fd)
+		return -1, before, err
+	}
+	return fd, before, nil
+}
+
+func fstat(fd int) (stat, error) {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(fd, &st); err != nil {
-		return nil, stat{}, stat{}, err
+		return stat{}, err
 	}
-	if before = fromStat(&st); before.Type != graph.Regular || before.Size > limit {
+	return fromStat(&st), nil
+}
+
+// readRegular reads a regular file of at most limit bytes and returns what fstat
+// said before and after.
+func readRegular(path string, limit int64) (b []byte, before, after stat, err error) {
+	fd, before, err := openRegular(path)
+	if err != nil || fd < 0 {
+		return nil, before, before, err
+	}
+	defer syscall.Close(fd)
+	if before.Size > limit {
 		return nil, before, before, nil
 	}
 	b = make([]byte, 0, before.Size+1)
@@ -86,10 +105,28 @@ func readRegular(path string, limit int64) (b []byte, before, after stat, err er
 		}
 		b = b[:len(b)+n]
 	}
-	if err := syscall.Fstat(fd, &st); err != nil {
+	if after, err = fstat(fd); err != nil {
 		return nil, stat{}, stat{}, err
 	}
-	return b, before, fromStat(&st), nil
+	return b, before, after, nil
+}
+
+// sumRegular returns the digest of a regular file, how many bytes it is over, and
+// what fstat said before and after.
+func sumRegular(path string) (d cas.Digest, n int64, before, after stat, err error) {
+	fd, before, err := openRegular(path)
+	if err != nil || fd < 0 {
+		return d, 0, before, before, err
+	}
+	defer syscall.Close(fd)
+	read := func(b []byte) (int, error) { return retry(func() (int, error) { return syscall.Read(fd, b) }) }
+	if d, n, err = sumPieces(read, before.Size); err != nil {
+		return d, 0, stat{}, stat{}, err
+	}
+	if after, err = fstat(fd); err != nil {
+		return d, 0, stat{}, stat{}, err
+	}
+	return d, n, before, after, nil
 }
 
 func retry(call func() (int, error)) (int, error) {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
@@ -67,6 +68,37 @@ func readRegular(path string, limit int64) (b []byte, before, after stat, err er
 		return nil, stat{}, stat{}, err
 	}
 	return b, before, fromInfo(fi), nil
+}
+
+// sumRegular returns the digest of a regular file, how many bytes it is over, and
+// what was said of it before and after.
+func sumRegular(path string) (d cas.Digest, n int64, before, after stat, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return d, 0, stat{}, stat{}, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return d, 0, stat{}, stat{}, err
+	}
+	if before = fromInfo(fi); before.Type != graph.Regular {
+		return d, 0, before, before, nil
+	}
+	read := func(b []byte) (int, error) {
+		n, err := f.Read(b)
+		if err == io.EOF {
+			err = nil
+		}
+		return n, err
+	}
+	if d, n, err = sumPieces(read, before.Size); err != nil {
+		return d, 0, stat{}, stat{}, err
+	}
+	if fi, err = f.Stat(); err != nil {
+		return d, 0, stat{}, stat{}, err
+	}
+	return d, n, before, fromInfo(fi), nil
 }
 
 func localFileSystem(string) bool { return false }

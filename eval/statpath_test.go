@@ -3,6 +3,7 @@ package eval
 import (
 	"testing"
 
+	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
@@ -20,6 +21,9 @@ func TestStatPath(t *testing.T) {
 		{graph.NewProbe(".", "x"), "."},
 		{graph.Scan{Dir: "a/b", Names: "x/y"}, "a/b"},
 		{graph.Scan{Dir: "."}, "."},
+		{graph.Content{Path: "a/b.bin"}, "a/b.bin"},
+		{graph.Record{File: ".mwp/guards.cache.json", Guard: cas.Key{1}}, ".mwp/guards.cache.json"},
+		{graph.List{Dir: "a/b", Filter: graph.Everything}, "a/b"},
 		{graph.Above{Dir: "a"}, ""},
 		{graph.Repository{}, ""},
 	} {
@@ -33,7 +37,7 @@ func TestStatPath(t *testing.T) {
 		l := SlotLeaf{Kind: graph.ProbeKind.Name, Params: bad}
 		l.statPath()
 	}
-	if len(graph.Leaves()) != 7 {
+	if len(graph.Leaves()) != 9 {
 		t.Error("a new leaf kind needs a line here and in statPath")
 	}
 }

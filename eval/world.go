@@ -47,9 +47,15 @@ type Counters struct {
 
 // World reads leaves below one root. It is safe for concurrent use.
 type World struct {
-	root  string // absolute, as the user named it
-	now   func() time.Time
-	Count Counters
+	// Ledger reads the records of guards; nil makes every record absent. Now is the
+	// clock that their age is measured by, which a user may have pinned (D-49); nil
+	// means NewWorld's. Both are set before the first use, and At hands them on.
+	Ledger Ledger
+	Now    func() time.Time
+	Count  Counters
+
+	root string // absolute, as the user named it
+	now  func() time.Time
 
 	mu    sync.Mutex
 	local map[uint64]bool // guarded by mu: device -> time stamps can be believed
@@ -69,13 +75,17 @@ type World struct {
 	lastJoined string
 	lastNames  *nameSet
 
+	records records
+
 	// known is what a check of a slot found unchanged, nil when none was checked, and
 	// shared where the worlds of one request leave it for each other.
 	known  atomic.Pointer[known]
 	shared *sharedKnowledge
 }
 
-// NewWorld returns a reader for the tree at root, an absolute path.
+// NewWorld returns a reader for the tree at root, an absolute path. The clock is the
+// one that stamps files: what it says decides whether a time stamp is old enough to be
+// believed.
 func NewWorld(root string, now func() time.Time) *World {
 	return &World{root: root, now: now, local: map[uint64]bool{}, sighted: map[string][]graph.Sighting{}, shared: &sharedKnowledge{}}
 }
@@ -130,6 +140,8 @@ type reading struct {
 	// whether an equal one later proves that nothing changed.
 	print   Fingerprint
 	trusted bool
+	// window is when the value is what it is; only a record's depends on the clock.
+	window window
 }
 
 // attempts is how often a read is repeated when what it reads changes meanwhile.
@@ -153,6 +165,7 @@ var errOutdated = errors.New("a file changed since the slot was checked")
 // forget drops what was remembered from a slot and from scans.
 func (w *World) forget() {
 	w.known.Store(nil)
+	w.records.forget()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.scanned, w.looked, w.anchored = nil, nil, nil
@@ -193,6 +206,10 @@ func (w *World) read(t graph.Task) (*reading, error) {
 		r, err = w.readScan(l)
 	case graph.Repository:
 		r, err = w.readRepository()
+	case graph.Content:
+		r, err = w.readContent(l)
+	case graph.Record:
+		r, err = w.readRecord(l)
 	default:
 		panic(fmt.Sprintf("eval.World.read: %T is not a leaf", t))
 	}
@@ -204,43 +221,63 @@ func (w *World) read(t graph.Task) (*reading, error) {
 	return r, nil
 }
 
-func (w *World) readFile(l graph.File) (*reading, error) {
-	path := w.abs(l.Path)
+// whileStill calls read for a regular file until it holds still meanwhile; read returns
+// how many bytes it saw and what fstat said before and after. Of anything else, and of
+// a file for which enough says that the lstat is enough, it returns the lstat alone.
+// trusted says whether an equal lstat later proves that nothing changed.
+func (w *World) whileStill(rel string, enough func(*stat) bool, read func(path string) (n int64, before, after stat, err error)) (s stat, trusted bool, err error) {
+	path := w.abs(rel)
 	for range attempts {
 		start := w.now()
 		s, err := w.lstat(path)
 		if err != nil {
-			return nil, &WorldError{"read", l.Path, err}
+			return stat{}, false, &WorldError{"read", rel, err}
 		}
 		if s.Type != graph.Regular {
-			return settledByType(s, graph.FileState{Type: s.Type}), nil
+			return s, true, nil
 		}
-		if s.Size > graph.MaxFileBytes {
-			return &reading{value: graph.FileState{Type: graph.TooLarge, Size: s.Size}, print: s.Fingerprint,
-				trusted: s.settled(start) && w.localDevice(&s, path)}, nil
+		trusted := s.settled(start) && w.localDevice(&s, path)
+		if enough(&s) {
+			return s, trusted, nil
 		}
 		w.Count.FilesRead.Add(1)
-		b, before, after, err := readRegular(path, graph.MaxFileBytes)
+		n, before, after, err := read(path)
 		if absentError(err) || linkError(err) {
 			continue
 		}
 		if err != nil {
-			return nil, &WorldError{"read", l.Path, err}
+			return stat{}, false, &WorldError{"read", rel, err}
 		}
 		again, err := w.lstat(path)
 		if err != nil {
-			return nil, &WorldError{"read", l.Path, err}
+			return stat{}, false, &WorldError{"read", rel, err}
 		}
-		if s.Fingerprint != before.Fingerprint || before.Fingerprint != after.Fingerprint || after.Fingerprint != again.Fingerprint || int64(len(b)) != s.Size {
-			continue
+		if s.Fingerprint == before.Fingerprint && before.Fingerprint == after.Fingerprint && after.Fingerprint == again.Fingerprint && n == s.Size {
+			return s, trusted, nil
 		}
-		w.Count.BytesHashed.Add(int64(len(b)))
-		return &reading{
-			value: graph.FileState{Type: graph.Regular, Size: s.Size, Digest: cas.Sum(b), Bytes: b},
-			print: s.Fingerprint, trusted: s.settled(start) && w.localDevice(&s, path),
-		}, nil
 	}
-	return nil, &WorldError{"read", l.Path, errUnsettled}
+	return stat{}, false, &WorldError{"read", rel, errUnsettled}
+}
+
+func (w *World) readFile(l graph.File) (*reading, error) {
+	var b []byte
+	s, trusted, err := w.whileStill(l.Path, func(s *stat) bool { return s.Size > graph.MaxFileBytes }, func(path string) (n int64, before, after stat, err error) {
+		b, before, after, err = readRegular(path, graph.MaxFileBytes)
+		return int64(len(b)), before, after, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	state := graph.FileState{Type: s.Type}
+	switch {
+	case s.Type != graph.Regular:
+	case s.Size > graph.MaxFileBytes:
+		state.Type, state.Size = graph.TooLarge, s.Size
+	default:
+		w.Count.BytesHashed.Add(s.Size)
+		state.Size, state.Digest, state.Bytes = s.Size, cas.Sum(b), b
+	}
+	return &reading{value: state, print: s.Fingerprint, trusted: trusted}, nil
 }
 
 // settledByType returns the reading of something whose type is all there is to
@@ -495,6 +532,7 @@ func (w *World) lookAt(rel, dir, name string) (graph.FileType, error) {
 // the path is seen again without looking.
 func (w *World) At(root, rel string, sightings []graph.Sighting) *World {
 	next := NewWorld(root, w.now)
+	next.Ledger, next.Now = w.Ledger, w.Now
 	next.shared = w.shared
 	next.known.Store(w.shared.take(root))
 	depth := 0

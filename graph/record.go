@@ -71,14 +71,15 @@ var RecordKind = defineLeaf("record",
 	func(c *cas.Coder, s *RecordState) {
 		c.String(&s.Signer)
 		c.Bool(&s.Foreign)
-		cas.Optional(c, &s.Run, codeRun)
+		cas.Optional(c, &s.Run, CodeRun)
 		if c.Uint8((*uint8)(&s.Phase)); s.Phase > Early {
 			c.Fail("phase %d", s.Phase)
 		}
 		c.Bool(&s.Overridden)
 	})
 
-func codeRun(c *cas.Coder, r *Run) {
+// CodeRun codes a run, for nodes whose values carry one.
+func CodeRun(c *cas.Coder, r *Run) {
 	c.Bool(&r.Passed)
 	cas.Optional(c, &r.Exit, (*cas.Coder).Int)
 	c.String(&r.Reason)

@@ -1,9 +1,7 @@
 package nodes
 
 import (
-	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -35,8 +33,10 @@ type Candidate struct {
 	Scope     string
 	MaxTokens OptionalInt
 	Owners    []string
-	// Guards counts the file's guards.
-	Guards     int
+	// Guards are the places of the candidate's guards in LayersValue.Guards; only an
+	// included one has any. declared are those guards before outcomes are known.
+	Guards     []int
+	declared   []Guard
 	Status     string
 	Reason     string
 	Rule       string
@@ -51,12 +51,13 @@ func codeCandidate(c *cas.Coder, k *Candidate) {
 	k.Syntax.code(c)
 	c.Bool(&k.Anchor)
 	c.Bool(&k.Placed)
-	for _, n := range []*int{&k.Layer, &k.Priority, &k.Depth, &k.ImportDepth, &k.Guards} {
+	for _, n := range []*int{&k.Layer, &k.Priority, &k.Depth, &k.ImportDepth} {
 		c.Int(n)
 	}
 	k.MaxTokens.code(c)
 	c.Strings(&k.Owners)
 	c.Strings(&k.Chain)
+	cas.Slice(c, &k.Guards, (*cas.Coder).Int)
 	cas.Optional(c, &k.Origin, codeOrigin)
 }
 
@@ -78,7 +79,6 @@ func (c *located) candidate(base int, project string) Candidate {
 	k := Candidate{
 		ID: c.dir, Source: c.Path, Real: c.Real, Syntax: c.Syntax, Dir: c.dir, Depth: c.depth,
 		Scope: c.Header.Scope, Priority: defaultPriority, Owners: c.Header.Owners,
-		Guards: len(c.Header.Guards),
 		Reason: "context file on the path to the target", Rule: "cascade",
 	}
 	if c.dir == "." {
@@ -110,25 +110,8 @@ func (c *located) candidate(base int, project string) Candidate {
 		k.Layer = max(0, min(c.depth-base, limit))
 		k.Reason += fmt.Sprintf("; layer %d (inferred: depth %d, base %d)", k.Layer, c.depth, base)
 	}
-	if c.Empty {
+	if c.Empty && len(c.Header.Guards) == 0 {
 		k.leaveOut(ir.Empty, "empty", k.Reason+"; it has no body, so there is nothing to show")
 	}
 	return k
-}
-
-// unsupported warns about what a header declares and this version does not do.
-func (c *located) unsupported() []ir.Diagnostic {
-	var ds []ir.Diagnostic
-	for _, g := range c.Header.Guards {
-		ds = append(ds, ir.Diagnostic{
-			Code: ir.UnsupportedYet, Severity: ir.SeverityWarning, Source: c.Path, Line: g.Line,
-			Message: fmt.Sprintf("guards are not evaluated by this version: %s is neither run nor shown", g.label()),
-		})
-	}
-	return ds
-}
-
-// label names a guard in messages.
-func (g *GuardSpec) label() string {
-	return cmp.Or(g.Name, g.Cmd, strings.Join(g.Argv, " "), g.Exists, g.ContainsPath, g.Script)
 }

@@ -35,7 +35,7 @@ type ChainValue struct {
 }
 
 var chainKind = graph.Define(graph.Definition[ChainValue, Chain]{
-	Name: "chain", Version: 2, Order: 72,
+	Name: "chain", Version: 3, Order: 72,
 	Params: func(c *cas.Coder, n *Chain) {
 		c.String(&n.Target)
 		c.Bool(&n.Explicit)
@@ -111,11 +111,11 @@ func (n Chain) Compute(r graph.Reader) (v ChainValue, err error) {
 		t.Tokens[k.Layer] += b.Tokens[i]
 		t.All += b.Tokens[i]
 		t.Layer = max(t.Layer, k.Layer)
-		t.Guards += k.Guards
 		if b.Tokens[i] > t.LargestTokens {
 			t.Largest, t.LargestTokens = k.Source, b.Tokens[i]
 		}
 	}
+	t.Guards = len(layers.Guards)
 	v.noEffect(layers.Candidates, &b)
 	if n.Profile != "" {
 		err = v.harness(r, n, budget)

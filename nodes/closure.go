@@ -42,7 +42,7 @@ type Reference struct {
 	Layer, Priority, MaxTokens OptionalInt
 	LayerLine                  int
 	Owners                     []string
-	Guards                     int
+	Guards                     []Guard
 	Empty                      bool
 	Name, Body                 string
 }
@@ -69,7 +69,7 @@ type ClosureValue struct {
 }
 
 var closureKind = graph.Define(graph.Definition[ClosureValue, Closure]{
-	Name: "closure", Version: 1, Order: 48,
+	Name: "closure", Version: 2, Order: 48,
 	Params: func(c *cas.Coder, n *Closure) { codeSource(c, &n.Source); c.Bool(&n.AllowFloating) },
 	Value: func(c *cas.Coder, v *ClosureValue) {
 		cas.Slice(c, &v.References, codeReference)
@@ -102,7 +102,7 @@ func codeReference(c *cas.Coder, r *Reference) {
 	r.MaxTokens.code(c)
 	c.Int(&r.LayerLine)
 	c.Strings(&r.Owners)
-	c.Int(&r.Guards)
+	cas.Slice(c, &r.Guards, codeGuard)
 	c.Bool(&r.Empty)
 	c.String(&r.Name)
 	c.String(&r.Body)
@@ -276,7 +276,7 @@ func (w *tracing) enter(at int) ([]document, error) {
 			continue
 		}
 		w.edges = append(w.edges, importEdge{
-			from: w.importer(ref), to: ref.Real, fromPath: ref.Declared, toPath: ref.Path, line: ref.Import.Line,
+			from: w.v.importer(w.Real, ref), to: ref.Real, fromPath: ref.Declared, toPath: ref.Path, line: ref.Import.Line,
 		})
 		if imports[i] && !w.entered[ref.Real] {
 			w.entered[ref.Real] = true
@@ -286,12 +286,15 @@ func (w *tracing) enter(at int) ([]document, error) {
 	return next, nil
 }
 
-// importer returns where the document lies that declares a reference.
-func (w *tracing) importer(ref *Reference) string {
-	if ref.Importer < 0 {
-		return w.Real
+// runDir returns where a module's guards run: in the directory of the project's file
+// that leads to the module (D-85).
+func (w *tracing) runDir(ref *Reference) string {
+	for at := ref.Importer; at >= 0; at = w.v.References[at].Importer {
+		if o := &w.v.References[at]; o.Home == (Home{}) {
+			return parent(o.Real)
+		}
 	}
-	return w.v.References[ref.Importer].Real
+	return parent(w.Real)
 }
 
 func pipelinesOf(h *Header) int {
@@ -327,7 +330,7 @@ func (w *tracing) header(ref *Reference, v ContextValue) {
 	if h.MaxTokens != nil {
 		ref.MaxTokens = OptionalInt{Set: true, Value: *h.MaxTokens}
 	}
-	ref.Owners, ref.Guards, ref.Empty = h.Owners, len(h.Guards), v.Empty
+	ref.Owners, ref.Guards, ref.Empty = h.Owners, guardsOf(h, ref.Source, w.runDir(ref)), v.Empty
 	if h.ScopeLine > 0 {
 		w.v.Notes = append(w.v.Notes, ir.Diagnostic{
 			Code: ir.ScopeIgnored, Severity: ir.SeverityNote, Source: ref.Path, Line: h.ScopeLine,

@@ -16,12 +16,15 @@ import (
 func (c *located) imported(k *Candidate, w window, v *LayersValue) []Candidate {
 	refs := c.closure.References
 	ks := make([]Candidate, len(refs))
+	guards := c.closure.attach(Source{Path: c.Path, Real: c.Real}, guardsOf(&c.Header, Source{Path: c.Path, Real: c.Real}, ""))
+	k.declared = guards[0]
 	for i := range refs {
 		from := k
 		if at := refs[i].Importer; at >= 0 {
 			from = &ks[at]
 		}
 		ks[i] = c.reference(i, from)
+		ks[i].declared = guards[i+1]
 		w.apply(&ks[i])
 	}
 	if len(refs) == 0 || k.outside() != "" {
@@ -100,7 +103,7 @@ func (c *located) reference(i int, from *Candidate) Candidate {
 	k := Candidate{
 		Source: ref.Path, Real: ref.Real, Syntax: ref.Syntax, Section: ref.Section, Name: ref.Name, Text: ref.Body,
 		Anchor: ref.Syntax == AnchorText, Dir: c.dir, Depth: c.depth, ImportDepth: ref.Depth,
-		Chain: c.closure.chain(c.Path, i), Scope: ScopeRecursive, MaxTokens: ref.MaxTokens, Owners: ref.Owners, Guards: ref.Guards,
+		Chain: c.closure.chain(c.Path, i), Scope: ScopeRecursive, MaxTokens: ref.MaxTokens, Owners: ref.Owners,
 		Declared: fmt.Sprintf("%s:%d", ref.Declared, ref.Import.Line), Rule: "import-" + ref.Via,
 	}
 	if ref.Real == "" {
@@ -122,7 +125,7 @@ func (c *located) reference(i int, from *Candidate) Candidate {
 		k.leaveOut(outcome(ref.Problem.Code), k.Rule, ref.Problem.Message)
 	case ref.Syntax == Manifest:
 		k.leaveOut(ir.Expanded, k.Rule, k.Reason+"; the manifest stands for what it lists, and its own text is not context")
-	case ref.Empty:
+	case ref.Empty && len(ref.Guards) == 0:
 		k.leaveOut(ir.Empty, "empty", k.Reason+"; it has no body, so there is nothing to show")
 	}
 	return k

@@ -52,10 +52,12 @@ type LayersValue struct {
 	// Modules and Pipelines are what the imports in the map bring beside text.
 	Modules   []ir.Module
 	Pipelines []ir.Listed
+	// Guards are the checks of the included candidates in map order, each once.
+	Guards []Guard
 }
 
 var layersKind = graph.Define(graph.Definition[LayersValue, Layers]{
-	Name: "layers", Version: 2, Order: 50,
+	Name: "layers", Version: 3, Order: 50,
 	Params: codeLayers,
 	Value: func(c *cas.Coder, v *LayersValue) {
 		cas.Slice(c, &v.Candidates, codeCandidate)
@@ -65,6 +67,7 @@ var layersKind = graph.Define(graph.Definition[LayersValue, Layers]{
 		c.Int(&v.Window)
 		cas.Slice(c, &v.Modules, codeModule)
 		cas.Slice(c, &v.Pipelines, codeListed)
+		cas.Slice(c, &v.Guards, codeGuard)
 	},
 })
 
@@ -162,9 +165,6 @@ func (n Layers) Compute(r graph.Reader) (v LayersValue, err error) {
 		if err := n.candidates(r, &in, &v); err != nil {
 			return v, err
 		}
-		for _, c := range in.contexts {
-			v.Problems = append(v.Problems, c.unsupported()...)
-		}
 		if len(v.Candidates) > maxCandidates {
 			v.Problems = append(v.Problems, ir.Diagnostic{
 				Code: ir.LimitExceeded, Severity: ir.SeverityError, Source: n.Target,
@@ -191,7 +191,8 @@ func (n Layers) candidates(r graph.Reader, in *layering, v *LayersValue) error {
 			k.leaveOut(ir.ExcludedByScope, "scope", fmt.Sprintf("scope: local, and the target is not directly in %s", c.dir))
 		}
 		w.apply(&k)
-		ks = append(append(ks, k), c.imported(&k, w, v)...)
+		imported := c.imported(&k, w, v)
+		ks = append(append(ks, k), imported...)
 	}
 	if in.anchor.Workspace != "" {
 		root, err := rootCandidate(r, in.anchor, in.ws)
@@ -223,7 +224,15 @@ func (n Layers) candidates(r graph.Reader, in *layering, v *LayersValue) error {
 		}
 	}
 	slices.SortStableFunc(ks, compareCandidates)
-	v.Candidates = ks
+	var guards guardList
+	for i := range ks {
+		k := &ks[i]
+		if k.Status == ir.Included && len(k.declared) > 0 {
+			k.Guards = guards.add(k.declared)
+		}
+		k.declared = nil
+	}
+	v.Candidates, v.Guards = ks, guards.all
 	return nil
 }
 

@@ -35,7 +35,7 @@ type LintPlaceValue struct {
 }
 
 var lintPlaceKind = graph.Define(graph.Definition[LintPlaceValue, LintPlace]{
-	Name: "lint-place", Version: 2, Order: 74,
+	Name: "lint-place", Version: 3, Order: 74,
 	Params: func(c *cas.Coder, n *LintPlace) {
 		c.String(&n.Target)
 		c.Bool(&n.Explicit)
@@ -243,10 +243,11 @@ func (p *placing) document(s Source) error {
 	if failed(v.Problems) {
 		return nil
 	}
-	if err := p.imports(s, &v.Header); err != nil {
+	imported, err := p.imports(s, &v.Header)
+	if err != nil {
 		return err
 	}
-	return p.guardPaths(s, &v.Header)
+	return p.guards(s, &v.Header, &imported)
 }
 
 // pasted looks for a map in a context file: whoever reads the next map could not
@@ -263,14 +264,13 @@ func (p *placing) pasted(s Source) error {
 	return nil
 }
 
-// imports reports on the closure of one document.
-func (p *placing) imports(s Source, h *Header) error {
+// imports reports on the closure of one document, and returns it.
+func (p *placing) imports(s Source, h *Header) (c ClosureValue, err error) {
 	if len(h.Imports)+pipelinesOf(h) == 0 {
-		return nil
+		return c, nil
 	}
-	c, err := graph.Need(p.r, Closure{Imports{Source: s, AllowFloating: p.AllowFloating}})
-	if err != nil {
-		return err
+	if c, err = graph.Need(p.r, Closure{Imports{Source: s, AllowFloating: p.AllowFloating}}); err != nil {
+		return c, err
 	}
 	first := len(p.v.Findings)
 	p.v.Findings = slices.Concat(p.v.Findings, c.Refusal, c.Cycles, c.Warnings, c.Notes)
@@ -298,7 +298,7 @@ func (p *placing) imports(s Source, h *Header) error {
 			}
 		}
 	}
-	return nil
+	return c, nil
 }
 
 // manifest reports on a module that lies in the tree.

@@ -35,7 +35,7 @@ type MapValue struct {
 }
 
 var mapKind = graph.Define(graph.Definition[MapValue, Map]{
-	Name: "map", Version: 2, Order: 70,
+	Name: "map", Version: 3, Order: 70,
 	Params: codeMapParams,
 	Value: func(c *cas.Coder, v *MapValue) {
 		cas.Slice(c, &v.Refusal, codeDiagnostic)
@@ -95,9 +95,7 @@ func (n Map) Compute(r graph.Reader) (v MapValue, err error) {
 	m.Intents, m.Pipelines = around.Intents, slices.Concat(around.Pipelines, layers.Pipelines)
 	m.Modules = layers.Modules
 	m.Directories, m.SubApplications = around.Directories, around.SubApplications
-	if n.Orientation {
-		m.Notes = around.Notes
-	}
+	m.Notes = around.Notes
 	m.TokenCounter = budget.Counter
 	for i, c := range budget.Caps {
 		if c.Limited {
@@ -105,9 +103,17 @@ func (n Map) Compute(r graph.Reader) (v MapValue, err error) {
 			*m.Budgets.At(i) = &tokens
 		}
 	}
-	m.Warnings = slices.Concat(layers.Problems, layers.Findings, budget.Overrun)
+	checked, err := n.checked(r, layers.Guards)
+	if err != nil {
+		return v, err
+	}
+	m.Verifications, m.ReadOnly = checked.Verifications, checked.ReadOnly
+	m.Warnings = slices.Concat(layers.Problems, layers.Findings, budget.Overrun, checked.Findings)
 	ir.SortDiagnostics(m.Warnings)
-	if err := n.fill(r, m, layers.Candidates, budget); err != nil {
+	if !n.Orientation && !m.ReadOnly {
+		m.Notes = nil
+	}
+	if err := n.fill(r, m, layers, budget); err != nil {
 		return v, err
 	}
 	text := place(m)
@@ -118,8 +124,17 @@ func (n Map) Compute(r graph.Reader) (v MapValue, err error) {
 	return v, nil
 }
 
+// checked joins what is known of the guards, which most maps have none of.
+func (n Map) checked(r graph.Reader, guards []Guard) (v VerificationsValue, err error) {
+	if len(guards) == 0 {
+		return v, nil
+	}
+	return graph.Need(r, Verifications{n.Layers})
+}
+
 // fill adds entries, totals and the trace, one record for each candidate.
-func (n Map) fill(r graph.Reader, m *ir.Map, ks []Candidate, b BudgetValue) error {
+func (n Map) fill(r graph.Reader, m *ir.Map, l LayersValue, b BudgetValue) error {
+	ks := l.Candidates
 	var files []graph.File
 	for i, k := range ks {
 		if k.Status == ir.Included && !b.Dropped[i] && !k.Anchor {
@@ -158,12 +173,27 @@ func (n Map) fill(r graph.Reader, m *ir.Map, ks []Candidate, b BudgetValue) erro
 				ID: k.ID, Source: k.Source, Name: k.Name, Layer: k.Layer, Priority: k.Priority, Tokens: b.Tokens[i],
 				Scope: k.Scope, ImportsChain: k.Chain, Section: k.Section, BodyMarkdown: body, Owners: k.Owners, Origin: k.Origin,
 			})
+			if len(k.Guards) > 0 {
+				showGuards(&(*list)[len(*list)-1], k.Guards, l.Guards, m.Verifications)
+			}
 			*m.Totals.At(k.Layer) += b.Tokens[i]
 			m.Totals.All += b.Tokens[i]
 		}
 		m.Trace = append(m.Trace, t)
 	}
 	return nil
+}
+
+// showGuards gives an entry its guards and the worst of their statuses (D-47).
+func showGuards(e *ir.Entry, at []int, guards []Guard, known []ir.Verification) {
+	var statuses []string
+	for _, i := range at {
+		v := &known[i]
+		e.Guards = append(e.Guards, ir.Guard{Key: v.Key, Name: guards[i].Label(), Cmd: v.Guard, Status: v.Status})
+		statuses = append(statuses, v.Status)
+	}
+	status := worstStatus(statuses)
+	e.GuardStatus = &status
 }
 
 // place renders the canonical Markdown and writes each body's range in it into

@@ -33,6 +33,8 @@ func deduplicate(ks []Candidate) {
 		case winner == nil:
 			first[k.key()] = k
 		case k.Declared != "" || winner.Declared != "" || k.Status == "":
+			// The text stands once in the map, with every check that stands for it.
+			winner.declared = append(winner.declared, k.declared...)
 			k.duplicates(winner)
 		}
 	}

@@ -81,5 +81,16 @@ var codeSummaries = sync.OnceValue(func() map[ir.Code]string {
 		ir.NestedWorkspace:           "A workspace lies inside another one.",
 		ir.LockUnused:                "The lock pins a module that nothing imports.",
 		ir.HarnessCap:                "A map is larger than the tool that will carry it allows.",
+		ir.GuardFailed:               "A guard's check does not hold.",
+		ir.GuardInvalid:              "A guard's command cannot be run as it is written.",
+		ir.GuardStale:                "A guard's last result does not count any more.",
+		ir.GuardUnverified:           "A guard has no result that counts.",
+		ir.GuardNotTrusted:           "A guard's command is not one that may be run without asking.",
+		ir.TrustMismatch:             "A guard declares more trust than the project gives it.",
+		ir.RecordDamaged:             "The file of guard results cannot be read as what it has to be.",
+		ir.VerifyInGuard:             "A guard runs mwp verify.",
+		ir.OverrideRefused:           "A guard cannot be overridden as it was asked.",
+		ir.ResultsNotKept:            "What came of guards cannot be written down.",
+		ir.TrustDamaged:              "The file of trust decisions cannot be read as what it has to be.",
 	}
 })

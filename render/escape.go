@@ -57,10 +57,30 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// command returns a guard's command or name as it may stand in a line: control
-// characters as \xNN, back-ticks with a backslash (D-60).
+// briefBytes bounds what a map and a report show of one command or reason. The JSON
+// has all of it. A guard stands for many texts, so that a long command would come
+// again with each of them.
+const briefBytes = 400
+
+// brief returns s as it may stand in a line for people: control characters as \xNN,
+// the end of a very long text as three dots.
+func brief(s string) string {
+	if len(s) > briefBytes {
+		cut := briefBytes
+		for cut > briefBytes-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "..."
+	}
+	return ir.EscapeControls(s)
+}
+
+var inertMarkdown = strings.NewReplacer("`", "\\`", "<!--", "\\<!--")
+
+// command returns a guard's command or name as it may stand in a line of a map: as
+// brief has it, with a backslash before what begins a code span or a comment (D-60).
 func command(s string) string {
-	return strings.ReplaceAll(ir.EscapeControls(s), "`", "\\`")
+	return inertMarkdown.Replace(brief(s))
 }
 
 var xmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")

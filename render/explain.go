@@ -21,10 +21,14 @@ type ExplainOptions struct {
 	// Instructions are the names of other tools' instruction files as the project
 	// has them ([boundary] files), for Why.
 	Instructions []string
+	// Guards says more of the map's guards than the map does; one is found by its key.
+	// It depends on the user and on the machine, and so stands in no map.
+	Guards []ir.GuardAccount
 }
 
 // Explain prints the trace of m for people: what loaded, from where and why,
-// what did not load and why not, then warnings and suggestions (R-201, D-56).
+// what did not load and why not, its guards with all that decides about them, then
+// warnings and suggestions (R-201, D-56).
 // Every field of every trace record is in it. Its own words are ASCII; names are
 // escaped, because they come from strangers and go to a terminal.
 func Explain(m *ir.Map, o ExplainOptions) []byte {
@@ -52,6 +56,7 @@ func Explain(m *ir.Map, o ExplainOptions) []byte {
 	}
 	p.group("Loaded", in)
 	p.group("Not loaded", out)
+	p.accounts(o.Guards, nil)
 	if len(m.Warnings) > 0 {
 		p.heading("Warnings: " + strconv.Itoa(len(m.Warnings)))
 		for i := range m.Warnings {
@@ -68,7 +73,8 @@ func Explain(m *ir.Map, o ExplainOptions) []byte {
 }
 
 // Why prints the account of one path: its trace records, or what else the map
-// has to do with it. A directory stands for the context file or anchor in it.
+// has to do with it, and the guards that stand for it. A directory stands for the
+// context file or anchor in it.
 // found is false for a path that was never a candidate; the text then says what
 // would have made it one (D-110).
 func Why(m *ir.Map, file string, o ExplainOptions) (text []byte, found bool) {
@@ -95,6 +101,11 @@ func Why(m *ir.Map, file string, o ExplainOptions) (text []byte, found bool) {
 	}
 	if exact = append(exact, inside...); len(exact) > 0 {
 		p.records(exact)
+		sources := make([]string, len(exact))
+		for i, r := range exact {
+			sources[i] = r.Source
+		}
+		p.accounts(o.Guards, sources)
 		return p.buf, true
 	}
 	if s := mentioned(m, file); s != "" {
@@ -296,6 +307,8 @@ func (p *printer) header() {
 	p.field("  ", "counter", orNone(m.TokenCounter))
 	if m.ReadOnly {
 		p.field("  ", "read-only", p.paint(red, "yes, a guard is failing"))
+	} else if slices.ContainsFunc(m.Verifications, func(v ir.Verification) bool { return v.Status == ir.FailedCheck }) {
+		p.field("  ", "read-only", "no, what fails is overridden")
 	} else {
 		p.field("  ", "read-only", "no")
 	}
@@ -418,7 +431,7 @@ func (p *printer) guards(indent, source string) {
 		for j := range *p.m.Layers.At(i) {
 			if e := &(*p.m.Layers.At(i))[j]; e.Source == source {
 				for k := range e.Guards {
-					p.field(indent, "guard", ir.EscapeControls(e.Guards[k].Cmd)+": "+ir.EscapeControls(e.Guards[k].Status))
+					p.field(indent, "guard", brief(e.Guards[k].Cmd)+": "+ir.EscapeControls(e.Guards[k].Status))
 				}
 			}
 		}

@@ -30,6 +30,10 @@ func mark(v reflect.Value, next *int) (values []string) {
 		}
 		return values
 	}
+	if v.Kind() == reflect.Bool {
+		v.SetBool(true)
+		return nil
+	}
 	*next++
 	switch v.Kind() {
 	case reflect.String:

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -30,6 +32,21 @@ func goldens() map[string][]byte {
 	g["sdk.relative.md"] = Markdown(sdkMap(), Options{Now: sampleClock})
 	g["engine.notloaded.txt"] = Explain(engineMap(), ExplainOptions{NotLoaded: true})
 	g["engine.colour.txt"] = Explain(engineMap(), ExplainOptions{Color: true, Suggestions: []string{"engine/ is tagged rust: try mwp-stack-rust"}})
+	for _, model := range Models() {
+		g["guards."+model+".txt"], _ = Model(guardsMap(), model, Options{})
+	}
+	g["guards.ascii.md"] = Markdown(guardsMap(), Options{ASCII: true})
+	g["guards.relative.md"] = Markdown(guardsMap(), Options{Now: sampleClock})
+	g["guards.accounts.txt"] = Explain(guardsMap(), ExplainOptions{Guards: guardAccounts()})
+	g["guards.why.txt"], _ = Why(guardsMap(), "engine/rules.md", ExplainOptions{Guards: guardAccounts()})
+	g["verify.txt"] = Verify(sampleVerifyReport(), VerifyOptions{})
+	g["verify.ascii.txt"] = Verify(sampleVerifyReport(), VerifyOptions{ASCII: true})
+	g["verify.colour.txt"] = Verify(sampleVerifyReport(), VerifyOptions{Color: true})
+	g["verify.empty.txt"] = Verify(&ir.VerifyReport{}, VerifyOptions{})
+	g["verify.json"] = ir.AppendVerifyJSON(nil, sampleVerifyReport())
+	g["verify.empty.json"] = ir.AppendVerifyJSON(nil, &ir.VerifyReport{})
+	g["verify.junit.xml"] = JUnit(sampleVerifyReport())
+	g["verify.empty.junit.xml"] = JUnit(&ir.VerifyReport{})
 	g["engine.why.txt"], _ = Why(engineMap(), "engine", ExplainOptions{})
 	return g
 }

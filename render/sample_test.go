@@ -25,14 +25,14 @@ func sdkMap() *ir.Map {
 				ID: "dev/browser-sdk", Source: "dev/browser-sdk/.mwp-context.md", Layer: 1, Priority: 50, Tokens: 21,
 				BodyMarkdown: "Owns the TypeScript → Rust API boundary.\nBundle size constraint: < 50 KB compressed.\n",
 				GuardStatus:  ref("passed"), Owners: []string{"team-sdk"},
-				Guards: []ir.Guard{{Name: "bundle-size-check.sh", Cmd: "./bundle-size-check.sh", Status: "passed"}},
+				Guards: []ir.Guard{{Key: "blake3:b1", Name: "bundle-size-check.sh", Cmd: "./bundle-size-check.sh", Status: "passed"}},
 			}},
 		},
 		Budgets:      ir.Budgets{L0: ref(800), L1: ref(300)},
 		TokenCounter: "o200k_base",
 		Totals:       ir.Totals{L0: 17, L1: 21, All: 38, RenderedTokens: 190},
 		Verifications: []ir.Verification{{
-			Guard: "./bundle-size-check.sh", Status: "passed", ExitCode: ref(0),
+			Key: "blake3:b1", Guard: "./bundle-size-check.sh", Status: "passed", ExitCode: ref(0),
 			RanAt: "2026-05-17T10:42:11Z", CacheUntil: "2026-05-17T10:52:11Z",
 		}},
 		Trace: []ir.TraceRecord{
@@ -63,10 +63,10 @@ func engineMap() *ir.Map {
 				{ID: "engine", Source: "engine/.mwp-context.md", Layer: 1, Priority: 50, Tokens: 9, BodyMarkdown: "- no allocation in the loop\n", GuardStatus: ref("failed"),
 					Owners: []string{"team-engine"},
 					Guards: []ir.Guard{
-						{Name: "cargo test", Cmd: "cargo test", Status: "failed"},
-						{Name: "fmt", Cmd: "cargo fmt --check", Status: "stale"},
-						{Name: "clippy", Cmd: "cargo clippy", Status: "passed"},
-						{Name: "deny `x`", Cmd: "cargo deny", Status: "unverified"},
+						{Key: "blake3:e1", Name: "cargo test", Cmd: "cargo test", Status: "failed"},
+						{Key: "blake3:e2", Name: "fmt", Cmd: "cargo fmt --check", Status: "stale"},
+						{Key: "blake3:e3", Name: "clippy", Cmd: "cargo clippy", Status: "passed"},
+						{Key: "blake3:e4", Name: "deny `x`", Cmd: "cargo deny", Status: "unverified"},
 					}},
 			},
 			L2: []ir.Entry{{ID: "engine/src", Source: "engine/src/.mwp-context.md", Layer: 2, Priority: 50, Tokens: 6, BodyMarkdown: "Stage rules without a final newline"}},
@@ -77,7 +77,7 @@ func engineMap() *ir.Map {
 				{ID: "docs/api.md", Source: "docs/api.md", Layer: 3, Priority: 30, Tokens: 2, BodyMarkdown: "API\n"},
 			},
 			L4: []ir.Entry{{ID: "work/plan.md", Source: "work/plan.md", Layer: 4, Priority: 50, Tokens: 1, BodyMarkdown: "",
-				GuardStatus: ref("passed"), Guards: []ir.Guard{{Name: "true", Cmd: "true", Status: "passed"}}}},
+				GuardStatus: ref("passed"), Guards: []ir.Guard{{Key: "blake3:e5", Name: "true", Cmd: "true", Status: "passed"}}}},
 		},
 		SubApplications: []ir.SubApplication{{Name: "legacy", Path: "engine/src/legacy", Role: "old parser", Reason: "CLAUDE.md", Excerpt: "The old parser.\n\nDo not extend it.\n"}},
 		Intents:         []ir.Listed{{Path: ".mwp/intents/faster-parser.md"}},
@@ -87,10 +87,11 @@ func engineMap() *ir.Map {
 		TokenCounter:    "o200k_base",
 		Totals:          ir.Totals{L0: 24, L1: 14, L2: 6, L3: 10, L4: 1, All: 55, RenderedTokens: 700},
 		Verifications: []ir.Verification{
-			{Guard: "cargo test", Status: "failed", ExitCode: ref(101), RanAt: "2026-05-17T10:42:11Z"},
-			{Guard: "cargo fmt --check", Status: "stale", ExitCode: ref(0), RanAt: "2026-05-16T08:00:00+02:00"},
-			{Guard: "cargo clippy", Status: "passed", ExitCode: ref(0), RanAt: "2026-05-17T10:41:00Z"},
-			{Guard: "true", Status: "passed", ExitCode: ref(0), RanAt: "2026-05-17T10:40:00Z"},
+			{Key: "blake3:e1", Guard: "cargo test", DeclaredIn: "engine/.mwp-context.md:4", Cwd: "engine", Status: "failed", ExitCode: ref(101), RanAt: "2026-05-17T10:42:11Z"},
+			{Key: "blake3:e2", Guard: "cargo fmt --check", Status: "stale", Reason: ir.ReasonExpired, ExitCode: ref(0), RanAt: "2026-05-16T08:00:00+02:00"},
+			{Key: "blake3:e3", Guard: "cargo clippy", Status: "passed", ExitCode: ref(0), RanAt: "2026-05-17T10:41:00Z"},
+			{Key: "blake3:e4", Guard: "cargo deny", Status: "unverified", Reason: ir.ReasonNeverRun},
+			{Key: "blake3:e5", Guard: "true", Status: "passed", ExitCode: ref(0), RanAt: "2026-05-17T10:40:00Z"},
 		},
 		Trace: []ir.TraceRecord{
 			{Source: ".mwp/config.toml", SourcePath: ".mwp/config.toml", Layer: ref(0), Priority: ref(50), Reason: "the workspace's anchor supplies identity", Rule: "anchor", Tokens: 20, Status: ir.Included, ByteRange: &[2]int{900, 960}, Digest: "blake3:00aa"},
@@ -142,7 +143,7 @@ func deltaMap() *ir.Map {
 }
 
 func sampleMaps() map[string]*ir.Map {
-	return map[string]*ir.Map{"sdk": sdkMap(), "engine": engineMap(), "orientation": orientationMap(), "delta": deltaMap(), "bare": {SchemaVersion: "1", Kind: ir.KindFocused, Target: ref("x")}}
+	return map[string]*ir.Map{"sdk": sdkMap(), "engine": engineMap(), "orientation": orientationMap(), "delta": deltaMap(), "guards": guardsMap(), "bare": {SchemaVersion: "1", Kind: ir.KindFocused, Target: ref("x")}}
 }
 
 var sampleClock = time.Date(2026, 5, 17, 10, 50, 30, 0, time.UTC)

@@ -82,7 +82,7 @@ func (w *writer) marker() {
 }
 
 // banner tells a reader of a read-only map what fails, what must not happen and
-// how to check again (R-183, D-60).
+// how to check again (R-146, R-147, D-60).
 func (w *writer) banner(entries []*ir.Entry, guards [][]shownGuard) {
 	if !w.m.ReadOnly {
 		return
@@ -92,30 +92,8 @@ func (w *writer) banner(entries []*ir.Entry, guards [][]shownGuard) {
 		w.say("⛔ ")
 		w.strong(readOnlyTitle)
 		w.say(" — " + readOnlyWhy + "\n")
-		listed := make(map[*ir.Verification]bool)
-		for i, e := range entries {
-			for _, g := range guards[i] {
-				if g.Status != failed {
-					continue
-				}
-				listed[g.run] = true
-				w.quote()
-				w.raw("- ")
-				w.failure(g)
-				w.raw(" (")
-				w.name(e.Source)
-				w.owners(e)
-				w.raw(")\n")
-			}
-		}
-		// A delta may have left out the entry, never the fact that it fails.
-		for i := range w.m.Verifications {
-			if v := &w.m.Verifications[i]; v.Status == failed && !listed[v] {
-				w.quote()
-				w.raw("- ")
-				w.failure(shownGuard{&ir.Guard{Cmd: v.Guard}, v})
-				w.raw("\n")
-			}
+		for _, f := range failingGuards(w.m, entries, guards) {
+			w.failed(f)
 		}
 		if !w.f.plain {
 			w.raw(">")
@@ -124,14 +102,35 @@ func (w *writer) banner(entries []*ir.Entry, guards [][]shownGuard) {
 		w.quote()
 		w.raw(readOnlyStop + "\n")
 		w.quote()
-		w.raw("To check again: `mwp verify")
-		if w.m.Target != nil {
-			if word, ok := shellWord(*w.m.Target); ok {
-				w.raw(" " + word)
-			}
-		}
-		w.raw("`\n")
+		w.raw("To check again: `" + verifyCommand(w.m.Target) + "`\n")
 	})
+}
+
+// namedSources bounds how many of the texts that one failing guard stands for the
+// banner names; each has its own callout.
+const namedSources = 5
+
+// failed writes one guard of the banner.
+func (w *writer) failed(f *failingGuard) {
+	w.quote()
+	w.raw("- ")
+	w.failure(f.shownGuard)
+	if sources := f.sources.list; len(sources) > 0 {
+		w.raw(" (")
+		for i, s := range sources[:min(len(sources), namedSources)] {
+			if i > 0 {
+				w.raw(", ")
+			}
+			w.name(s)
+		}
+		if more := len(sources) - namedSources; more > 0 {
+			w.raw(" and " + strconv.Itoa(more) + " more")
+		}
+		w.owners(f.owners.list)
+		w.raw(")")
+	}
+	w.overridden(f.run)
+	w.raw("\n")
 }
 
 // delivered names what this session already has (D-62).

@@ -13,9 +13,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/model-workspace-protocol/mwp/eval/module/protocol"
+	"github.com/model-workspace-protocol/mwp/eval/process"
 )
 
 const (
@@ -25,9 +25,6 @@ const (
 	maxAnswer = 4 << 20
 	// maxLines bounds the progress of one call.
 	maxLines = 2000
-	// drain is how long the output of a program that has ended is waited for: it is
-	// there already, unless a process that left the group keeps the pipe open.
-	drain = time.Second
 )
 
 // fetcher returns the path of mwp-git.
@@ -94,73 +91,32 @@ func (s *Store) ask(ctx context.Context, r protocol.Request) (protocol.Response,
 }
 
 // run starts the program and returns what it wrote: all of standard output and the
-// last line of standard error. No process of its group is left. Its standard input
-// stays open until it has ended; so when this process is killed, the program sees
-// that nobody waits any more.
+// last line of standard error. Its standard input stays open until it has ended; so
+// when this process is killed, the program sees that nobody waits any more, and
+// tidies up.
 func (s *Store) run(ctx context.Context, path string, r protocol.Request) (answer []byte, last string, err error) {
 	request, err := json.Marshal(r)
 	if err != nil {
 		return nil, "", err
 	}
-	out, outW, err := os.Pipe()
-	if err != nil {
-		return nil, "", err
-	}
-	defer out.Close()
-	progress, progressW, err := os.Pipe()
-	if err != nil {
-		outW.Close()
-		return nil, "", err
-	}
-	defer progress.Close()
-	cmd := exec.CommandContext(ctx, path)
+	cmd := exec.Command(path)
 	cmd.Env = environment(s.Env)
-	cmd.Stdout, cmd.Stderr = outW, progressW
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		outW.Close()
-		progressW.Close()
-		return nil, "", err
+	out := new(reply)
+	said := &lines{line: s.say, left: maxLines}
+	err = process.Run(ctx, cmd, process.Options{Input: append(request, '\n'), Stdout: out, Stderr: said})
+	said.end()
+	return out.Bytes(), said.last, err
+}
+
+// reply gathers an answer.
+type reply struct{ bytes.Buffer }
+
+func (r *reply) Write(b []byte) (int, error) {
+	if r.Len()+len(b) > maxAnswer {
+		r.Reset()
+		return 0, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
 	}
-	cmd.WaitDelay = drain
-	g := newGroup(cmd)
-	defer g.close()
-	err = cmd.Start()
-	outW.Close()
-	progressW.Close()
-	if err != nil {
-		return nil, "", err
-	}
-	g.started()
-	go in.Write(append(request, '\n'))
-	var tooMuch error
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		answer, tooMuch = io.ReadAll(io.LimitReader(out, maxAnswer+1))
-		if len(answer) > maxAnswer {
-			answer, tooMuch = nil, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
-			g.kill()
-		}
-	}()
-	said := make(chan string, 1)
-	go func() {
-		l := &lines{line: s.say, left: maxLines}
-		io.Copy(l, progress)
-		l.end()
-		said <- l.last
-	}()
-	err = cmd.Wait()
-	g.kill()
-	// Both have ended, or have lost a process that holds their pipe.
-	unhook := time.AfterFunc(drain, func() { out.Close(); progress.Close() })
-	defer unhook.Stop()
-	<-answered
-	last = <-said
-	if len(answer) == 0 && tooMuch != nil {
-		err = tooMuch
-	}
-	return answer, last, err
+	return r.Buffer.Write(b)
 }
 
 // environment returns the environment without git's variables, which a hook sets

@@ -1,7 +1,6 @@
 package vcs
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -11,7 +10,8 @@ import (
 
 // Change is a file of the work tree that differs.
 type Change struct {
-	// Path is relative to Top, with '/' between names, in the bytes that git has.
+	// Path has '/' between names and the bytes that git has. It is relative to Top in
+	// answers of Status, to Options.Dir in those of Staged and ChangedPaths.
 	Path string
 	Kind ChangeKind
 }
@@ -39,15 +39,16 @@ func (r *Repository) Status(ctx context.Context) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, ok := parseStatus(out)
+	changes, ok := parseStatus(out, anyKind)
 	if !ok {
-		return nil, fail(doing, nil, "git's answer is not in the expected format")
+		return nil, unexpected(doing)
 	}
 	return merged(changes), nil
 }
 
-// parseStatus reads porcelain format 2 with NUL after each entry.
-func parseStatus(out []byte) (changes []Change, ok bool) {
+// parseStatus reads porcelain format 2 with NUL after each entry. kindOf sums up the
+// two letters of an entry, 0 to leave it out.
+func parseStatus(out []byte, kindOf func(xy string) ChangeKind) (changes []Change, ok bool) {
 	rest := string(out)
 	for rest != "" {
 		line, after, ended := strings.Cut(rest, "\x00")
@@ -66,8 +67,13 @@ func parseStatus(out []byte) (changes []Change, ok bool) {
 			return nil, false
 		}
 		c := Change{parts[n], Untracked}
-		if n > 0 {
-			c.Kind = statusKind(kind, parts[0])
+		switch {
+		case kind == "u":
+			c.Kind = Unmerged
+		case n > 0 && len(parts[0]) != 2:
+			return nil, false
+		case n > 0:
+			c.Kind = kindOf(parts[0])
 		}
 		if kind == "2" {
 			// A renamed file's old name is an entry of its own.
@@ -75,16 +81,24 @@ func parseStatus(out []byte) (changes []Change, ok bool) {
 				return nil, false
 			}
 		}
-		changes = append(changes, c)
+		if c.Kind != 0 {
+			changes = append(changes, c)
+		}
 	}
 	return changes, true
 }
 
-// statusKind sums up what happened between commit, index and work tree.
-func statusKind(entry, xy string) ChangeKind {
+// unstagedKind says what happened between index and work tree.
+func unstagedKind(xy string) ChangeKind {
+	if xy[1] == '.' {
+		return 0
+	}
+	return anyKind(xy[1:])
+}
+
+// anyKind sums up what happened between commit, index and work tree.
+func anyKind(xy string) ChangeKind {
 	switch {
-	case entry == "u":
-		return Unmerged
 	case strings.Contains(xy, "D"):
 		return Deleted
 	case strings.Contains(xy, "A"):
@@ -95,33 +109,36 @@ func statusKind(entry, xy string) ChangeKind {
 	return Modified
 }
 
-// ChangedPaths returns what differs between a commit, in full, and the work tree,
-// sorted by path: with staged and unstaged changes and untracked files, without
-// ignored ones, submodules and repositories inside this one. A renamed file is one
-// deleted and one added.
+// ChangedPaths returns what differs from a commit, in full, below Options.Dir,
+// relative to that directory and sorted: committed since, staged, changed without
+// being staged, or untracked. It compares with the commit itself, not with a common
+// ancestor: what only the commit's branch has changed differs too. A file that
+// differs in the index alone counts, an ignored one does not unless it is tracked. A
+// renamed file is one deleted and one added. A submodule is one path, which differs
+// when another commit is recorded or checked out there; no git runs in it, so what
+// it has uncommitted is not seen. Repositories inside this one that are no submodules
+// do not count. What a sparse check-out leaves out is not deleted.
 func (r *Repository) ChangedPaths(ctx context.Context, base string) ([]Change, error) {
 	const doing = "look for changes"
 	if !pin.IsCommit(base) {
 		return nil, notFound(doing, "expected a commit in full, found "+base, "")
 	}
-	out, err := r.compare(ctx, doing, "diff", "--name-status", "-z", "--no-renames", "--no-ext-diff", "--no-textconv",
-		"--no-color", "--no-relative", "--ignore-submodules=all", base, "--")
+	changes, err := r.indexed(ctx, doing, "", base)
 	if err != nil {
 		return nil, err
 	}
-	changes, ok := parseNameStatus(out)
-	if !ok {
-		return nil, fail(doing, nil, "git's answer is not in the expected format")
-	}
-	if out, err = r.git.output(ctx, call{doing: doing, args: []string{"ls-files", "-z", "--others", "--exclude-standard"}}); err != nil {
+	// Not "git diff BASE": it writes the index when only a file's times have changed,
+	// or else takes that for a change.
+	out, err := r.compare(ctx, doing, r.below([]string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"})...)
+	if err != nil {
 		return nil, err
 	}
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if len(name) > 0 && name[len(name)-1] != '/' {
-			changes = append(changes, Change{string(name), Untracked})
-		}
+	unstaged, ok := parseStatus(out, unstagedKind)
+	if !ok {
+		return nil, unexpected(doing)
 	}
-	return merged(changes), nil
+	unstaged = slices.DeleteFunc(unstaged, func(c Change) bool { return strings.HasSuffix(c.Path, "/") })
+	return merged(append(changes, r.within(unstaged)...)), nil
 }
 
 // parseNameStatus reads pairs of a letter and a path, each with NUL after it.
@@ -141,26 +158,30 @@ func parseNameStatus(out []byte) (changes []Change, ok bool) {
 
 // merged sorts changes and makes one of those with the same path.
 func merged(changes []Change) []Change {
-	slices.SortFunc(changes, func(a, b Change) int {
-		if c := strings.Compare(a.Path, b.Path); c != 0 {
-			return c
-		}
-		return int(a.Kind) - int(b.Kind)
-	})
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	var out []Change
 	for _, c := range changes {
-		n := len(out)
-		switch {
-		case n == 0 || out[n-1].Path != c.Path:
-			out = append(out, c)
-		case out[n-1].Kind == Unmerged || c.Kind == Unmerged:
-			out[n-1].Kind = Unmerged
-		default:
-			// Removed from the index and still in the work tree.
-			out[n-1].Kind = Modified
+		if n := len(out); n > 0 && out[n-1].Path == c.Path {
+			out[n-1].Kind = both(out[n-1].Kind, c.Kind)
+			continue
 		}
+		out = append(out, c)
 	}
 	return out
+}
+
+// both sums up what happened to one file in two steps, in any order.
+func both(a, b ChangeKind) ChangeKind {
+	if max(a, b) == Deleted && min(a, b) == Untracked {
+		// Removed from the index and still in the work tree.
+		return Modified
+	}
+	for _, k := range []ChangeKind{Unmerged, Deleted, Added, Retyped} {
+		if a == k || b == k {
+			return k
+		}
+	}
+	return Modified
 }
 
 // compare runs a command that compares the work tree, for which git may run

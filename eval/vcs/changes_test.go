@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,12 +28,7 @@ func TestChanges(t *testing.T) {
 	base := map[string]string{"keep": "1", "edit": "1", "drop": "1", "staged": "1", "away": "long enough to be found again\n", "unlisted": "1", "type": "1", ".gitignore": "ignored\n"}
 	for _, options := range [][]string{nil, {"--object-format=sha256"}} {
 		dir := made(t, base, options...)
-		// Settings that would change the answers.
-		for _, s := range []string{"status.showUntrackedFiles=no", "status.relativePaths=true", "status.branch=true", "status.showStash=true", "diff.renames=copies",
-			"diff.noprefix=true", "color.ui=always", "diff.relative=true", "status.renames=true", "core.quotePath=true", "diff.orderFile=/nowhere", "diff.autoRefreshIndex=false"} {
-			key, value, _ := strings.Cut(s, "=")
-			git(t, dir, "config", key, value)
-		}
+		configure(t, dir)
 		r := open(t, dir)
 		ctx := context.Background()
 		head, err := r.Head(ctx)
@@ -60,32 +57,177 @@ func TestChanges(t *testing.T) {
 			t.Errorf("Status (-want +got):\n%s", diff)
 		}
 		want := []string{"?  \"quoted\" ", "D away", "D drop", "M edit", "A moved", "? new dir/a\nb", "M staged", "T type", "M unlisted"}
-		if got, err := open(t, filepath.Join(dir, "new dir")).ChangedPaths(ctx, head); err != nil {
-			t.Error(err)
-		} else if diff := cmp.Diff(want, show(got)); diff != "" {
-			t.Errorf("ChangedPaths (-want +got):\n%s", diff)
+		changed(t, dir, head, want...)
+		changed(t, filepath.Join(dir, "new dir"), head, "? a\nb")
+	}
+}
+
+func changed(t *testing.T, dir, base string, want ...string) {
+	t.Helper()
+	got, err := open(t, dir).ChangedPaths(context.Background(), base)
+	if diff := cmp.Diff(want, show(got)); diff != "" || err != nil {
+		t.Errorf("ChangedPaths of %s: %v (-want +got):\n%s", dir, err, diff)
+	}
+}
+
+// TestChangedPathsInEveryState changes each file once, or twice, between a commit and
+// the work tree.
+func TestChangedPathsInEveryState(t *testing.T) {
+	hermetic(t)
+	names := []string{"kept", "committed", "staged", "unstaged", "reverted", "staged-reverted", "gone", "gone-staged", "unlisted", "back", "staged-gone", "subway"}
+	files := map[string]string{".gitignore": "ignored\nlisted\n"}
+	for _, n := range names {
+		files[n], files["sub/"+n] = "1", "1"
+	}
+	dir := made(t, files)
+	base := git(t, dir, "rev-parse", "HEAD")
+	top := map[string]string{"subway": "2"}
+	for _, at := range []string{"", "sub/"} {
+		top[at+"committed"], top[at+"reverted"], top[at+"new"] = "2", "2", "1"
+	}
+	commit(t, dir, top)
+	for _, at := range []string{"", "sub/"} {
+		os.Remove(filepath.Join(dir, at, "gone"))
+		git(t, dir, "rm", "-q", "--cached", at+"unlisted", at+"back")
+		git(t, dir, "rm", "-q", at+"gone-staged")
+		for _, n := range []string{"staged", "staged-reverted", "staged-gone", "added", "added-gone", "listed"} {
+			write(t, dir, at+n, "2")
+			git(t, dir, "add", "--force", at+n)
+		}
+		for _, n := range []string{"unstaged", "untracked/x", "promised", "ignored", "unlisted"} {
+			write(t, dir, at+n, "2")
+		}
+		write(t, dir, at+"reverted", "1")
+		write(t, dir, at+"staged-reverted", "1")
+		git(t, dir, "add", "--intent-to-add", at+"promised")
+		os.Remove(filepath.Join(dir, at, "staged-gone"))
+		os.Remove(filepath.Join(dir, at, "added-gone"))
+		// A repository inside of the work tree belongs to nobody's change.
+		git(t, dir, "init", "-q", at+"inner")
+		write(t, dir, at+"inner/x", "")
+	}
+	below := []string{"A added", "D added-gone", "M back", "M committed", "D gone", "D gone-staged", "A listed", "A new", "A promised", "M reverted", "M staged",
+		"D staged-gone", "M staged-reverted", "M unlisted", "M unstaged", "? untracked/x"}
+	changed(t, filepath.Join(dir, "sub"), base, below...)
+	want := slices.Clone(below)
+	for _, b := range below {
+		want = append(want, b[:2]+"sub/"+b[2:])
+	}
+	want = append(want, "M subway")
+	slices.SortFunc(want, func(a, b string) int { return strings.Compare(a[2:], b[2:]) })
+	changed(t, dir, base, want...)
+	for _, bad := range []string{"", "HEAD", "--output=pwned", base[:12]} {
+		if _, err := open(t, dir).ChangedPaths(context.Background(), bad); !errors.Is(err, ErrNotFound) {
+			t.Errorf("ChangedPaths(%q) = %v, want ErrNotFound", bad, err)
 		}
 	}
 }
 
-func TestChangedPathsOfAnotherBase(t *testing.T) {
+// TestChangedPathsWritesNothing has files with other times and the same content, for
+// which git likes to write the index.
+func TestChangedPathsWritesNothing(t *testing.T) {
 	hermetic(t)
 	dir := made(t, map[string]string{"a": "1", "b": "1"})
-	base := git(t, dir, "rev-parse", "HEAD")
-	commit(t, dir, map[string]string{"a": "2", "c": "1"})
-	// A repository inside of the work tree belongs to nobody's change.
-	git(t, dir, "init", "-q", "inner")
-	write(t, dir, "inner/x", "")
-	r := open(t, dir)
-	got, err := r.ChangedPaths(context.Background(), base)
-	if diff := cmp.Diff([]string{"M a", "A c"}, show(got)); diff != "" || err != nil {
-		t.Errorf("ChangedPaths: %v (-want +got):\n%s", err, diff)
-	}
-	for _, bad := range []string{"", "HEAD", "--output=pwned", base[:12]} {
-		if _, err := r.ChangedPaths(context.Background(), bad); !errors.Is(err, ErrNotFound) {
-			t.Errorf("ChangedPaths(%q) = %v, want ErrNotFound", bad, err)
+	head := git(t, dir, "rev-parse", "HEAD")
+	long := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+	for _, name := range []string{"a", "b"} {
+		if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
+			t.Fatal(err)
 		}
 	}
+	before, err := fingerprints(filepath.Join(dir, ".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed(t, dir, head)
+	after, err := fingerprints(filepath.Join(dir, ".git"))
+	if diff := cmp.Diff(before, after); diff != "" || err != nil {
+		t.Errorf("ChangedPaths wrote (%v):\n%s", err, diff)
+	}
+}
+
+// TestChangedPathsOfSubmodules has a submodule that would run a program when git
+// looked at its files.
+func TestChangedPathsOfSubmodules(t *testing.T) {
+	hermetic(t)
+	part := made(t, map[string]string{"x": "1\n", ".gitattributes": "* filter=evil\n"})
+	dir := made(t, map[string]string{"a": "1", "sub/b": "1"})
+	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", part, "sub/part")
+	base := commit(t, dir, nil)
+	mark := filepath.Join(place(t), "pwned")
+	git(t, filepath.Join(dir, "sub", "part"), "config", "filter.evil.clean", ": >'"+mark+"'; cat")
+	git(t, dir, "config", "submodule.sub/part.ignore", "all")
+	write(t, dir, "sub/part/x", "2\n")
+	changed(t, dir, base)
+	if _, err := os.Lstat(mark); err == nil {
+		t.Error("a filter of the submodule ran")
+	}
+	git(t, filepath.Join(dir, "sub", "part"), "commit", "-q", "--allow-empty", "-m", "two")
+	changed(t, dir, base, "M sub/part")
+	changed(t, filepath.Join(dir, "sub"), base, "M part")
+	git(t, dir, "add", "--force", "sub/part")
+	git(t, dir, "commit", "-q", "-m", "two")
+	changed(t, dir, base, "M sub/part")
+	os.RemoveAll(filepath.Join(dir, "sub", "part"))
+	changed(t, dir, git(t, dir, "rev-parse", "HEAD"), "D sub/part")
+}
+
+// TestChangedPathsOfASparseCheckOut has files that are meant to be absent.
+func TestChangedPathsOfASparseCheckOut(t *testing.T) {
+	hermetic(t)
+	dir := made(t, map[string]string{"in/a": "1", "out/b": "1", "out/c": "1"})
+	base := git(t, dir, "rev-parse", "HEAD")
+	commit(t, dir, map[string]string{"out/c": "2"})
+	for _, option := range []string{"--no-sparse-index", "--sparse-index"} {
+		git(t, dir, "sparse-checkout", "set", option, "in")
+		if _, err := os.Lstat(filepath.Join(dir, "out")); err == nil {
+			t.Fatal("nothing was left out")
+		}
+		changed(t, dir, base, "M out/c")
+		write(t, dir, "in/a", "2")
+		changed(t, dir, base, "M in/a", "M out/c")
+		git(t, dir, "checkout", "-q", "in/a")
+	}
+}
+
+// TestShallowClone has a clone that lacks the older commits and the other branches.
+func TestShallowClone(t *testing.T) {
+	hermetic(t)
+	dir := made(t, map[string]string{"a": "1"})
+	first := git(t, dir, "rev-parse", "HEAD")
+	commit(t, dir, map[string]string{"a": "2"})
+	git(t, dir, "branch", "side", first)
+	clone := filepath.Join(place(t), "clone")
+	git(t, dir, "clone", "-q", "--depth=1", "file://"+filepath.ToSlash(dir), clone)
+	write(t, clone, "b", "1")
+	r := open(t, clone)
+	ctx := context.Background()
+	head, err := r.ResolveCommit(ctx, "origin/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed(t, clone, head, "? b")
+	var e *Error
+	for _, rev := range []string{"HEAD~1", "origin/side", first} {
+		if _, err := r.ResolveCommit(ctx, rev); !errors.Is(err, ErrNotFound) || !errors.As(err, &e) || !strings.Contains(e.Reason, "shallow") {
+			t.Fatalf("ResolveCommit(%s) = %v, want an error that says why", rev, err)
+		}
+	}
+	if _, err := r.ChangedPaths(ctx, first); err == nil {
+		t.Error("ChangedPaths compared with a commit that is not there")
+	}
+	// The hint is a command that helps.
+	fetch := exec.Command("sh", "-c", e.Hint)
+	fetch.Dir = clone
+	if out, err := fetch.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", e.Hint, err, out)
+	}
+	for _, rev := range []string{"HEAD~1", "origin/side", first} {
+		if got, err := r.ResolveCommit(ctx, rev); got != first || err != nil {
+			t.Errorf("after the fetch, ResolveCommit(%s) = %s, %v, want %s", rev, got, err, first)
+		}
+	}
+	changed(t, clone, first, "M a", "? b")
 }
 
 func TestUnmerged(t *testing.T) {
@@ -170,6 +312,7 @@ func TestQuestionsRunNothing(t *testing.T) {
 			return err
 		},
 		"ChangedPaths":  func() error { _, err := r.ChangedPaths(ctx, head); return err },
+		"Staged":        func() error { _, err := r.Staged(ctx); return err },
 		"ResolveCommit": func() error { _, err := r.ResolveCommit(ctx, "main"); return err },
 		"ListTree":      func() error { return r.ListTree(ctx, head, "", func(Entry) error { return nil }) },
 		"ReadBlobs":     func() error { return r.ReadBlobs(ctx, head, []string{"a.txt"}, func(Blob) error { return nil }) },
@@ -241,12 +384,12 @@ func TestUsersFilter(t *testing.T) {
 }
 
 func TestParseStatusFails(t *testing.T) {
-	for _, s := range []string{"x", "1 M.\x00", "? \x00", "?\x00", "1 .M N... 1 2 3 4 5 name", "2 R. N... 1 2 3 4 5 R100 new\x00", "z a\x00"} {
-		if c, ok := parseStatus([]byte(s)); ok {
+	for _, s := range []string{"x", "1 M.\x00", "? \x00", "?\x00", "1 .M N... 1 2 3 4 5 name", "1 M N... 1 2 3 4 5 name\x00", "2 R. N... 1 2 3 4 5 R100 new\x00", "z a\x00"} {
+		if c, ok := parseStatus([]byte(s), anyKind); ok {
 			t.Errorf("parseStatus(%q) = %v", s, c)
 		}
 	}
-	got, ok := parseStatus([]byte("# branch.oid 1\x00! ignored\x002 R. N... 1 2 3 4 5 R100 new name\x00old\x00? x y\n\x00"))
+	got, ok := parseStatus([]byte("# branch.oid 1\x00! ignored\x002 R. N... 1 2 3 4 5 R100 new name\x00old\x00? x y\n\x00"), anyKind)
 	if diff := cmp.Diff([]string{"M new name", "? x y\n"}, show(got)); diff != "" || !ok {
 		t.Errorf("parseStatus: %t (-want +got):\n%s", ok, diff)
 	}
@@ -262,9 +405,10 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		changes, _ := parseStatus([]byte(s))
+		changes, _ := parseStatus([]byte(s), anyKind)
 		more, _ := parseNameStatus([]byte(s))
-		for i, c := range merged(append(changes, more...)) {
+		unstaged, _ := parseStatus([]byte(s), unstagedKind)
+		for i, c := range merged(slices.Concat(changes, more, unstaged)) {
 			if c.Path == "" {
 				t.Errorf("change %d of %q has no path", i, s)
 			}

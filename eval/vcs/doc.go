@@ -1,6 +1,7 @@
 // Package vcs asks the git program the few questions that mwp has about a
-// repository: what changed, what a commit holds, which commit a tag stands for.
-// For a person who publishes a module it also makes a tag and pushes it (D-80).
+// repository: what changed, what is staged, what a commit holds, which commit a tag
+// stands for. For a person who publishes a module it also makes a tag and pushes it
+// (D-80).
 //
 // It knows nothing of maps and may not import what makes them, and it speaks no
 // git of its own: without the program every call fails with ErrNoGit.
@@ -29,4 +30,9 @@
 // makes the tag. Configuration that is handed down in GIT_CONFIG_COUNT and
 // GIT_CONFIG_PARAMETERS stays for both, since continuous integration says there
 // which directories are safe; what this package sets comes after it.
+//
+// One variable of a hook has its use: GIT_INDEX_FILE names the index of the commit
+// under way, which "git commit -a" and "git commit -- PATH" keep apart from the
+// repository's. Who asks for what is staged hands its value over (Options.Index), and
+// an index of another repository is passed over.
 package vcs

@@ -2,6 +2,7 @@ package vcs
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,7 +19,10 @@ var (
 	// ErrOwner means that the repository belongs to another user, and git will not
 	// read it (safe.directory).
 	ErrOwner = errors.New("the repository belongs to another user")
-	// ErrNotFound means that a revision, a path of a commit or a remote is not there.
+	// ErrIndex means that the index is broken.
+	ErrIndex = errors.New("the index is broken")
+	// ErrNotFound means that a revision, a path of a commit, an index or a remote is not
+	// there.
 	ErrNotFound = errors.New("not found")
 	// ErrTooLong means that an answer is longer than what is read of one.
 	ErrTooLong = errors.New("the answer is too long")
@@ -58,6 +62,13 @@ func notFound(doing, reason, hint string) *Error {
 	return e
 }
 
+// unexpected is for an answer that is not in the format asked for.
+func unexpected(doing string) *Error {
+	e := fail(doing, nil, "git's answer is not in the expected format")
+	e.Hint = "see whether the repository is damaged: git fsck"
+	return e
+}
+
 // exited reports whether an error is git's way to say no with an exit status.
 func exited(err error, status int) bool {
 	var e *Error
@@ -77,12 +88,28 @@ func refusal(doing string, complaint []byte, status int) *Error {
 	case strings.Contains(text, "not a git repository") || strings.Contains(text, "must be run in a work tree") || strings.Contains(text, "cannot use bare repository"):
 		e.Err, e.Reason = ErrNoRepository, ErrNoRepository.Error()
 		e.Hint = "go to a directory of the repository"
+	case brokenIndex(text):
+		e.Err, e.Reason = ErrIndex, sentence(ErrIndex.Error()+": "+reason(text, status))
+		e.Hint = `delete it and rebuild it from the current commit, then stage again: rm -f "$(git rev-parse --git-path index)" && git reset`
+	case strings.Contains(text, "bad object"), strings.Contains(text, "unable to read tree"):
+		e.Hint = "see what the repository lacks: git fsck"
+	case strings.Contains(text, "from promisor remote"):
+		e.Hint = "this is a partial clone, and git fetches what it lacks for: git diff --name-only HEAD"
 	case strings.Contains(text, "Please tell me who you are"):
 		e.Hint = "git config --global user.email you@example.org"
 	case strings.Contains(text, "could not read Username") || strings.Contains(text, "could not read Password"):
 		e.Hint = "run the command on a terminal, or give git a credential helper"
 	}
 	return e
+}
+
+// brokenIndex reports whether git could not make sense of an index. One that it could
+// not open is not broken.
+func brokenIndex(text string) bool {
+	return slices.ContainsFunc([]string{
+		"index file corrupt", "index file smaller than expected", "unable to map index file", "bad index", "broken index",
+		"unknown index entry", "name field in the index", "stage entries",
+	}, func(said string) bool { return strings.Contains(text, said) })
 }
 
 // exception returns the command that git proposes for a directory of another user.

@@ -25,6 +25,8 @@ type call struct {
 	// doing completes "cannot", for errors.
 	doing string
 	args  []string
+	// index is the index to read, "" for the repository's own.
+	index string
 	// acts is set for what the user asked to happen; see the package's comment.
 	acts bool
 }
@@ -45,7 +47,7 @@ func quiet() []string {
 	return []string{
 		"--no-pager", "--literal-pathspecs", "-c", "safe.bareRepository=explicit",
 		"-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null",
-		"-c", "diff.autoRefreshIndex=true", "-c", "diff.orderFile=/dev/null",
+		"-c", "diff.orderFile=/dev/null",
 	}
 }
 
@@ -67,6 +69,9 @@ func (p *program) command(ctx context.Context, c call) (*exec.Cmd, *tail) {
 	cmd := exec.CommandContext(ctx, p.path, append(args, c.args...)...)
 	cmd.Dir = p.dir
 	cmd.Env = environment(cmd.Environ(), c.acts, p.terminal)
+	if c.index != "" {
+		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+c.index)
+	}
 	complaint := new(tail)
 	cmd.Stderr = complaint
 	cmd.WaitDelay = grace

@@ -13,6 +13,9 @@ import (
 type Options struct {
 	// Dir is a directory of the repository, absolute.
 	Dir string
+	// Index is the value of GIT_INDEX_FILE that a hook around the call was given, ""
+	// for none: see Staged. Nothing else asks for it.
+	Index string
 	// Terminal lets git ask for a password on the terminal, in actions only.
 	Terminal bool
 }
@@ -23,6 +26,8 @@ type Repository struct {
 	git program // in the top directory
 
 	top, gitDir, prefix string
+
+	index string // Options.Index
 }
 
 // Open finds the repository around a directory. It fails with an *Error that is
@@ -33,28 +38,42 @@ func Open(ctx context.Context, o Options) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One question each: a path may hold line ends.
-	ask := func(what string) (answer string) {
-		if err == nil {
-			answer, err = p.line(ctx, call{doing: "find the repository around " + o.Dir, args: []string{"rev-parse", what}})
-		}
-		return answer
-	}
-	r := &Repository{
-		top:    filepath.FromSlash(ask("--show-toplevel")),
-		gitDir: filepath.FromSlash(ask("--absolute-git-dir")),
-		prefix: strings.TrimSuffix(ask("--show-prefix"), "/"),
-	}
+	places, err := p.places(ctx, "find the repository around "+o.Dir, "--show-toplevel", "--absolute-git-dir", "--show-prefix")
 	if err != nil {
 		return nil, err
 	}
+	r := &Repository{
+		top:    filepath.FromSlash(places[0]),
+		gitDir: filepath.FromSlash(places[1]),
+		prefix: strings.TrimSuffix(places[2], "/"),
+		index:  o.Index,
+	}
 	if !same(o.Dir, filepath.Join(r.top, filepath.FromSlash(r.prefix))) {
 		// The configuration of a repository can name any directory as its work tree.
-		return nil, fail("find the repository around "+o.Dir, ErrNoRepository, "the repository's configuration names the work tree "+r.top)
+		e := fail("find the repository around "+o.Dir, ErrNoRepository, "the repository's configuration names the work tree "+r.top)
+		e.Hint = "see where that is said: git config --show-origin core.worktree"
+		return nil, e
 	}
 	p.dir = r.top
 	r.git = p
 	return r, nil
+}
+
+// places asks where things are, at once unless line ends in paths leave it open which
+// answer is which.
+func (p *program) places(ctx context.Context, doing string, what ...string) ([]string, error) {
+	all, err := p.line(ctx, call{doing: doing, args: append([]string{"rev-parse"}, what...)})
+	answers := strings.Split(all, "\n")
+	if err != nil || len(answers) == len(what) {
+		return answers, err
+	}
+	answers = make([]string, len(what))
+	for i, w := range what {
+		if answers[i], err = p.line(ctx, call{doing: doing, args: []string{"rev-parse", w}}); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
 }
 
 func same(a, b string) bool {
@@ -103,9 +122,18 @@ func (r *Repository) ResolveCommit(ctx context.Context, rev string) (string, err
 	}
 	c, err := r.git.line(ctx, call{doing: doing, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}})
 	if exited(err, 1) || exited(err, 128) || err == nil && !pin.IsCommit(c) {
-		return "", notFound(doing, "it is no commit of this repository", fetchHint(rev))
+		return "", r.unknown(ctx, doing, rev)
 	}
 	return c, err
+}
+
+// unknown is the error for a revision that is not there. A shallow clone may lack the
+// commit as well as the branch that leads to it.
+func (r *Repository) unknown(ctx context.Context, doing, rev string) error {
+	if shallow, err := r.git.line(ctx, call{doing: doing, args: []string{"rev-parse", "--is-shallow-repository"}}); err == nil && shallow == "true" {
+		return notFound(doing, "it is no commit of this repository, which is a shallow clone", `git fetch --unshallow origin "+refs/heads/*:refs/remotes/origin/*"`)
+	}
+	return notFound(doing, "it is no commit of this repository", fetchHint(rev))
 }
 
 // fetchHint says how to get a revision. Hints are copied into shells, so one that a

@@ -139,8 +139,8 @@ func TestOpenFails(t *testing.T) {
 	} {
 		_, err := Open(context.Background(), Options{Dir: c.dir})
 		var e *Error
-		if !errors.Is(err, c.want) || !errors.As(err, &e) {
-			t.Errorf("%s: Open = %v, want %v", c.name, err, c.want)
+		if !errors.Is(err, c.want) || !errors.As(err, &e) || e.Hint == "" && c.want == ErrNoRepository {
+			t.Errorf("%s: Open = %v, want %v and what to do", c.name, err, c.want)
 		}
 	}
 	t.Run("another user's", func(t *testing.T) {
@@ -160,7 +160,8 @@ func TestOpenFails(t *testing.T) {
 	t.Run("no git", func(t *testing.T) {
 		t.Setenv("PATH", none)
 		_, err := Open(context.Background(), Options{Dir: dir})
-		if !errors.Is(err, ErrNoGit) {
+		var e *Error
+		if !errors.Is(err, ErrNoGit) || !errors.As(err, &e) || e.Hint == "" {
 			t.Errorf("Open = %v, want ErrNoGit", err)
 		}
 	})
@@ -199,6 +200,9 @@ func TestInsideAHook(t *testing.T) {
 	}
 	if got, err := r.ChangedPaths(ctx, head); len(got) != 1 || got[0].Path != "new" {
 		t.Errorf("ChangedPaths = %v, %v", got, err)
+	}
+	if got, err := r.Staged(ctx); len(got) != 0 || err != nil {
+		t.Errorf("Staged = %v, %v", got, err)
 	}
 	object, err := r.CreateTag(ctx, "v1", head, "v1")
 	if err != nil || object == "" {
@@ -279,7 +283,7 @@ func TestResolveCommit(t *testing.T) {
 	for _, c := range []struct{ rev, want string }{
 		{"HEAD", second}, {"main", second}, {"HEAD~1", first}, {"one", first}, {"nested", first},
 		{first, first}, {first[:10], first}, {"HEAD^{/work}", second},
-		{"", ""}, {"-f", ""}, {"--all", ""}, {"--help", ""}, {"nothing", ""}, {"HEAD~9", ""}, {"HEAD..one", ""}, {"^one", ""},
+		{"", ""}, {"-f", ""}, {"--all", ""}, {"--help", ""}, {"--output=pwned", ""}, {"nothing", ""}, {"HEAD~9", ""}, {"HEAD..one", ""}, {"^one", ""},
 		{"blob", ""}, {"HEAD:x", ""}, {"HEAD\none", ""}, {"a\x00b", ""}, {strings.Repeat("a", 2000), ""}, {strings.Repeat("0", 40), ""},
 	} {
 		got, err := r.ResolveCommit(context.Background(), c.rev)

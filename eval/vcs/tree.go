@@ -58,7 +58,7 @@ func (r *Repository) ListTree(ctx context.Context, commit, under string, each fu
 			}
 			e, ok := parseEntry(string(line))
 			if !ok {
-				return fail(doing, nil, "git's answer is not in the expected format")
+				return unexpected(doing)
 			}
 			if err := each(e); err != nil {
 				return err
@@ -168,7 +168,7 @@ func readBlob(doing, name string, out *bufio.Reader, each func(Blob) error) erro
 	}
 	size, err := strconv.ParseInt(f[2], 10, 64)
 	if err != nil || size < 0 {
-		return fail(doing, nil, "git's answer is not in the expected format")
+		return unexpected(doing)
 	}
 	content := &io.LimitedReader{R: out, N: size}
 	if err := each(Blob{name, size, content}); err != nil {

@@ -93,6 +93,22 @@ const (
 	HarnessCap                Code = "harness_cap"
 )
 
+// Codes of guards and of the files that keep what was learned of them (D-44, D-47,
+// D-87).
+const (
+	GuardFailed     Code = "guard_failed"
+	GuardInvalid    Code = "guard_invalid"
+	GuardStale      Code = "guard_stale"
+	GuardUnverified Code = "guard_unverified"
+	GuardNotTrusted Code = "guard_not_trusted"
+	TrustMismatch   Code = "trust_mismatch"
+	RecordDamaged   Code = "record_damaged"
+	TrustDamaged    Code = "trust_damaged"
+	VerifyInGuard   Code = "verify_in_guard"
+	OverrideRefused Code = "override_refused"
+	ResultsNotKept  Code = "results_not_kept"
+)
+
 // Diagnostic is one finding about the inputs: an error that refuses the map, or
 // a warning that travels in it. Source is relative to the root; Line and Column
 // count from 1 and are 0 when unknown.

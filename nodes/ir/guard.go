@@ -1,11 +1,13 @@
 package ir
 
+import "strconv"
+
 // Statuses of a guard and of the entry that it stands for (R-139, D-47).
 const (
-	Passed     = "passed"
-	FailedCheck  = "failed"
-	Stale      = "stale"
-	Unverified = "unverified"
+	Passed      = "passed"
+	FailedCheck = "failed"
+	Stale       = "stale"
+	Unverified  = "unverified"
 )
 
 // Reasons behind a status. A failed run has one when it has no exit status, a
@@ -35,6 +37,9 @@ const (
 	ReasonTextAbsent   = "text_absent"
 	ReasonScriptAbsent = "script_absent"
 	ReasonOutside      = "outside_root"
+	// ReasonTooLarge is a file that a static guard would have to read and that is larger
+	// than any map reads (D-102).
+	ReasonTooLarge = "too_large"
 )
 
 // Guard is one check attached to an entry, as the map shows it.
@@ -50,8 +55,6 @@ type Guard struct {
 // Verification is what is known of one guard of the map: the last recorded run
 // (R-138), or why there is none.
 type Verification struct {
-	// Key is "blake3:" and the guard's key (D-44).
-	Key         string `json:"key"`
 	Guard       string `json:"guard"`
 	Status      string `json:"status"`
 	ExitCode    *int   `json:"exit_code"`
@@ -59,6 +62,8 @@ type Verification struct {
 	RanAt       string `json:"ran_at"`
 	CacheUntil  string `json:"cache_until"`
 	Fingerprint string `json:"fingerprint"`
+	// Key is "blake3:" and the guard's key (D-44).
+	Key string `json:"key"`
 	// Cwd is the directory that the guard runs in, relative to the root (D-85).
 	Cwd string `json:"cwd"`
 	// DeclaredIn is the path:line of the declaration that comes first in the map.
@@ -68,6 +73,30 @@ type Verification struct {
 	Expired      bool      `json:"expired"`
 	FilesChanged bool      `json:"files_changed"`
 	Override     *Override `json:"override"`
+}
+
+// Outcome says how a guard failed, to follow its command: "exited 101".
+func Outcome(v *Verification) string {
+	switch v.Reason {
+	case ReasonTimeout:
+		return "ran past its time limit"
+	case ReasonSignal:
+		return "was ended by a signal"
+	case ReasonAbsent:
+		return "finds no such path"
+	case ReasonTextAbsent:
+		return "finds no such text"
+	case ReasonScriptAbsent:
+		return "finds no such script"
+	case ReasonOutside:
+		return "leads out of the workspace"
+	case ReasonTooLarge:
+		return "names a file that is too large to look at"
+	}
+	if v.ExitCode == nil {
+		return "failed"
+	}
+	return "exited " + strconv.Itoa(*v.ExitCode)
 }
 
 // Override is a person's decision to work on while a guard fails (D-84).

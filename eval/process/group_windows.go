@@ -1,25 +1,23 @@
-package module
+package process
 
 import (
 	"os/exec"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
-// group is a process and all that it starts: a job, which the system ends with its
+// group is a command and all that it starts: a job, which the system ends with its
 // last handle, even when this process is killed.
 type group struct {
-	cmd *exec.Cmd
-	mu  sync.Mutex // guards job
-	job windows.Handle
+	cmd    *exec.Cmd
+	job    windows.Handle // 0 without one
+	waited error
 }
 
-// newGroup prepares a command to lead a group, which the end of its context kills.
-func newGroup(cmd *exec.Cmd) *group {
+// newGroup prepares a job for a command.
+func newGroup(cmd *exec.Cmd, _ bool) *group {
 	g := &group{cmd: cmd}
-	cmd.Cancel = func() error { g.kill(); return nil }
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return g
@@ -31,22 +29,25 @@ func newGroup(cmd *exec.Cmd) *group {
 	return g
 }
 
-// started puts the process into the job. What it started before that is not in it.
-func (g *group) started() {
+// enter puts the command into the job. What it started before that is not in it.
+func (g *group) enter() {
 	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(g.cmd.Process.Pid))
 	if err != nil {
 		return
 	}
 	defer windows.CloseHandle(h)
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	windows.AssignProcessToJobObject(g.job, h)
 }
 
-// kill ends every process of the group; after the leader's end, those it left.
+func (g *group) await() { g.waited = g.cmd.Wait() }
+
+func (g *group) reap() error { return g.waited }
+
+// terminate does nothing: there is no signal that every program understands.
+func (g *group) terminate() {}
+
+// kill ends every process of the job.
 func (g *group) kill() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.cmd.Process.Kill()
 	if g.job != 0 {
 		windows.TerminateJobObject(g.job, 1)
@@ -54,8 +55,6 @@ func (g *group) kill() {
 }
 
 func (g *group) close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if g.job != 0 {
 		windows.CloseHandle(g.job)
 		g.job = 0

@@ -1,0 +1,180 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+)
+
+const (
+	workspacesName = "workspaces.json"
+	workspacesList = "workspaces"
+	maxWorkspaces  = 1 << 20
+)
+
+// trusted is a workspace that the user trusts.
+type trusted struct {
+	id     [32]byte // of the root's path, which need not be UTF-8
+	tables cas.Digest
+	listed listed
+}
+
+// Trusted returns what this user said about the workspace at an absolute path (D-109):
+// Yes with the same digest of its [trust] tables, Outdated with another one, Unknown
+// otherwise. A file that is not this user's own, or that somebody else can read, is a
+// *FileError and trusts nothing; so is one that is damaged, as far as it is. The answer
+// holds beside the error.
+func (p Personal) Trusted(root string, tables cas.Digest) (Verdict, error) {
+	if p.Dir == "" {
+		return Unknown, nil
+	}
+	path := filepath.Join(p.Dir, workspacesName)
+	text, err := readPrivate(path, maxWorkspaces+1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Unknown, nil
+	}
+	if err != nil {
+		return Unknown, workspacesError(err.Error(), path, err)
+	}
+	list, problem := parseWorkspaces(text)
+	if problem != "" {
+		err = workspacesError(problem, path, nil)
+	}
+	verdict := Unknown
+	if i := find(list, root); i >= 0 {
+		if verdict = Outdated; list[i].tables == tables {
+			verdict = Yes
+		}
+	}
+	return verdict, err
+}
+
+func workspacesError(problem, path string, cause error) error {
+	return &FileError{
+		Message: "the list of trusted workspaces: " + shown(path) + ": " + problem,
+		Hint:    "see how it came to this and move it away; workspaces are then trusted anew, by `mwp verify` in a terminal",
+		cause:   cause,
+	}
+}
+
+// Trust records that the user trusts the workspace at an absolute path while the digest
+// of its [trust] tables stays what it is (D-109). It waits at most five seconds for
+// another process; the error is a *FileError. A damaged list is kept beside the new one,
+// once, as workspaces.json.broken.
+func (p Personal) Trust(ctx context.Context, root string, tables cas.Digest, at time.Time) error {
+	return p.update(ctx, func(list []trusted) []trusted {
+		t := trusted{id: rootID(root), tables: tables}
+		t.listed = listed{id: t.id, when: wholeMillis(at.UnixNano())}
+		t.listed.text = writeTrusted(&t, root)
+		return append(without(list, root), t)
+	})
+}
+
+// Forget takes a workspace off the list.
+func (p Personal) Forget(ctx context.Context, root string) error {
+	return p.update(ctx, func(list []trusted) []trusted { return without(list, root) })
+}
+
+func (p Personal) update(ctx context.Context, change func([]trusted) []trusted) error {
+	if p.Dir == "" {
+		return &FileError{
+			Message: "there is no place for the list of trusted workspaces: the per-user state directory is not known",
+			Hint:    "set HOME or XDG_STATE_HOME",
+			cause:   ErrUnwritable,
+		}
+	}
+	return p.locked(ctx, func(s *side) error {
+		text, err := s.read(workspacesName, maxWorkspaces)
+		if err != nil {
+			return err
+		}
+		list, problem := parseWorkspaces(text)
+		if problem != "" {
+			if err := s.keepBroken(workspacesName, text); err != nil {
+				return err
+			}
+		}
+		var out []listed
+		for _, t := range change(list) {
+			out = append(out, t.listed)
+		}
+		return s.replace(workspacesName, appendList(nil, workspacesList, bounded(out, "none", maxWorkspaces)), durable)
+	})
+}
+
+func find(list []trusted, root string) int {
+	id := rootID(root)
+	return slices.IndexFunc(list, func(t trusted) bool { return t.id == id })
+}
+
+func without(list []trusted, root string) []trusted {
+	id := rootID(root)
+	return slices.DeleteFunc(list, func(t trusted) bool { return t.id == id })
+}
+
+func rootID(root string) [32]byte { return cas.Sum([]byte(root)) }
+
+// parseWorkspaces returns a list, nil for no text, without what is damaged. Of two
+// entries for one workspace neither counts: they do not say which tables were trusted.
+func parseWorkspaces(text []byte) (list []trusted, problem string) {
+	if text == nil {
+		return nil, ""
+	}
+	if len(text) > maxWorkspaces {
+		return nil, tooLarge(maxWorkspaces)
+	}
+	twice := map[[32]byte]bool{}
+	f := readList(string(text), workspacesList, func(r *jsonReader) bool {
+		t := readTrusted(r)
+		if r.want != "" {
+			return false
+		}
+		if _, there := twice[t.id]; there {
+			twice[t.id] = true
+			return false
+		}
+		twice[t.id] = false
+		list = append(list, t)
+		return true
+	})
+	list = slices.DeleteFunc(list, func(t trusted) bool { return twice[t.id] })
+	return list, f.problem("workspace")
+}
+
+func writeTrusted(t *trusted, root string) string {
+	w := &jsonWriter{indent: "      "}
+	w.raw("{")
+	w.field("root", true).str(strings.ToValidUTF8(root, "\ufffd"))
+	w.field("root_digest", false).digest(t.id)
+	w.field("trust_tables", false).digest(t.tables)
+	w.field("trusted_at", false).moment(t.listed.when)
+	w.raw("\n" + w.indent[2:] + "}")
+	return string(w.b)
+}
+
+func readTrusted(r *jsonReader) (t trusted) {
+	r.blank()
+	start := r.at
+	r.expect('{')
+	r.field("root", true)
+	root := r.str()
+	r.field("root_digest", false)
+	t.id = r.digest()
+	r.field("trust_tables", false)
+	t.tables = r.digest()
+	r.field("trusted_at", false)
+	t.listed.when = r.moment()
+	r.expect('}')
+	// What a person reads is what counts, or else could not be written down.
+	if id := rootID(root); r.want == "" && id != t.id && !strings.ContainsRune(root, '\ufffd') {
+		r.fail("the digest of the root")
+	}
+	t.listed.id, t.listed.text = t.id, r.text[start:r.at]
+	return t
+}

@@ -1,0 +1,228 @@
+package nodes
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/graph"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// Check is what is known of one guard: a static guard's outcome (D-113), or what the
+// record of the last run is worth now (D-46, D-47). It changes with the record, with
+// the files behind its fingerprint, and when the run expires; never by running
+// anything.
+type Check struct {
+	// Guard is the guard as encodeGuard writes it.
+	Guard string
+	// Records is where results are kept, relative to the root, "" for a workspace that
+	// keeps none.
+	Records string
+}
+
+// CheckValue is a status with its reasons (constants of nodes/ir).
+type CheckValue struct {
+	Status, Reason string
+	// Expired and FilesChanged say what makes a failed run old.
+	Expired, FilesChanged bool
+	// Overridden is set while a person's override is in force.
+	Overridden bool
+	// Run is the record, nil without one.
+	Run *graph.Run
+}
+
+var checkKind = graph.Define(graph.Definition[CheckValue, Check]{
+	Name: "check", Version: 1, Order: 61,
+	Params: func(c *cas.Coder, n *Check) { c.String(&n.Records); c.String(&n.Guard) },
+	Value:  codeCheckValue,
+})
+
+func codeCheckValue(c *cas.Coder, v *CheckValue) {
+	c.String(&v.Status)
+	c.String(&v.Reason)
+	c.Bool(&v.Expired)
+	c.Bool(&v.FilesChanged)
+	c.Bool(&v.Overridden)
+	cas.Optional(c, &v.Run, graph.CodeRun)
+}
+
+// Kind returns the kind "check".
+func (Check) Kind() *graph.Kind { return checkKind }
+
+// Compute compares.
+func (n Check) Compute(r graph.Reader) (v CheckValue, err error) {
+	g, err := decodeGuard(n.Guard)
+	if err != nil {
+		return v, graph.ErrUnbuildable
+	}
+	if g.Static() {
+		return staticCheck(r, &g)
+	}
+	v.Status, v.Reason = ir.Unverified, ir.ReasonNeverRun
+	if n.Records == "" {
+		return v, nil
+	}
+	rec, err := graph.Need(r, graph.Record{File: n.Records, Guard: g.Key()})
+	if err != nil {
+		return v, err
+	}
+	if rec.Run == nil {
+		if rec.Foreign {
+			v.Reason = ir.ReasonForeign
+		}
+		return v, nil
+	}
+	now, err := graph.Need(r, GuardInputs{Guard: n.Guard})
+	if err != nil {
+		return v, err
+	}
+	v.Run = rec.Run
+	changed := now.Fingerprint != rec.Run.Declared
+	switch {
+	case !rec.Run.Passed:
+		// Nothing shows that it was mended but a run (D-47).
+		v.Status, v.Reason = ir.FailedCheck, rec.Run.Reason
+		v.Expired, v.FilesChanged = rec.Phase == graph.Expired, changed
+		v.Overridden = rec.Overridden && rec.Run.Override.Declared == now.Fingerprint
+	case rec.Phase == graph.Early:
+		v.Status, v.Reason = ir.Stale, ir.ReasonEarly
+	case changed:
+		v.Status, v.Reason = ir.Stale, ir.ReasonFilesChanged
+	case rec.Phase == graph.Expired:
+		v.Status, v.Reason = ir.Stale, ir.ReasonExpired
+	default:
+		v.Status, v.Reason = ir.Passed, ""
+	}
+	return v, nil
+}
+
+// staticCheck evaluates a guard that runs nothing.
+func staticCheck(r graph.Reader, g *Guard) (v CheckValue, err error) {
+	reason := ""
+	switch {
+	case g.Exists != "":
+		_, reason, err = staticPath(r, g.Dir, g.Exists)
+	case g.ContainsPath != "":
+		reason, err = containsText(r, g)
+	default:
+		reason, err = hasScript(r, g)
+	}
+	if v.Status = ir.Passed; reason != "" {
+		v.Status, v.Reason = ir.FailedCheck, reason
+	}
+	return v, err
+}
+
+// staticPath resolves a path of a static guard, or says what is wrong with it.
+func staticPath(r graph.Reader, dir, file string) (to resolved, reason string, err error) {
+	to, err = resolve(r, dir, strings.TrimSuffix(file, "/"))
+	switch {
+	case err != nil:
+	case to.Escapes:
+		reason = ir.ReasonOutside
+	case to.Loop || to.Type == graph.Absent || strings.HasSuffix(file, "/") && to.Type != graph.Directory:
+		reason = ir.ReasonAbsent
+	}
+	return to, reason, err
+}
+
+func containsText(r graph.Reader, g *Guard) (reason string, err error) {
+	to, reason, err := staticPath(r, g.Dir, g.ContainsPath)
+	if err != nil || reason != "" {
+		return reason, err
+	}
+	f, err := graph.Need(r, graph.File{Path: to.Path})
+	switch {
+	case err != nil:
+		return "", err
+	case f.Type == graph.TooLarge:
+		return ir.ReasonTooLarge, nil
+	case f.Type != graph.Regular:
+		return ir.ReasonAbsent, nil
+	}
+	// The checkout's line ends are nobody's statement.
+	text := bytes.ReplaceAll(f.Bytes, []byte("\r\n"), []byte("\n"))
+	if !bytes.Contains(text, []byte(strings.ReplaceAll(g.ContainsText, "\r\n", "\n"))) {
+		return ir.ReasonTextAbsent, nil
+	}
+	return "", nil
+}
+
+// hasScript looks for a script in the nearest package.json or makefile at the guard's
+// directory or above it.
+func hasScript(r graph.Reader, g *Guard) (reason string, err error) {
+	runner, name, _ := strings.Cut(g.Script, ":")
+	files, has := []string{"package.json"}, npmScript
+	if runner == "make" {
+		files, has = []string{"GNUmakefile", "makefile", "Makefile"}, makeTarget
+	}
+	for dir := g.Dir; ; dir = parent(dir) {
+		probe, err := graph.Need(r, graph.NewProbe(dir, files...))
+		if err != nil {
+			return "", err
+		}
+		for i, t := range probe.Types {
+			if t != graph.Regular && t != graph.Link {
+				continue
+			}
+			to, err := resolve(r, dir, files[i])
+			if err != nil {
+				return "", err
+			}
+			if to.Type != graph.Regular {
+				continue
+			}
+			f, err := graph.Need(r, graph.File{Path: to.Path})
+			switch {
+			case err != nil:
+				return "", err
+			case f.Type == graph.TooLarge:
+				return ir.ReasonTooLarge, nil
+			case has(f.Bytes, strings.TrimSpace(name)):
+				return "", nil
+			}
+			return ir.ReasonScriptAbsent, nil
+		}
+		if dir == "." {
+			return ir.ReasonScriptAbsent, nil
+		}
+	}
+}
+
+func npmScript(text []byte, name string) bool {
+	var manifest struct {
+		Scripts map[string]json.RawMessage `json:"scripts"`
+	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if json.Unmarshal(text, &manifest) != nil {
+		return false
+	}
+	_, ok := manifest.Scripts[name]
+	return ok
+}
+
+// makeTarget reports whether a makefile has a rule for a target that is written out.
+// Targets that make would compute are not seen.
+func makeTarget(text []byte, name string) bool {
+	for line := range strings.Lines(string(text)) {
+		if line[0] == '\t' || line[0] == '#' {
+			continue
+		}
+		targets, rest, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		if !ok || strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":=") || strings.ContainsAny(targets, "=") {
+			continue
+		}
+		for _, t := range strings.Fields(targets) {
+			if t == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// recordTime writes a moment of a record as the IR does (R-138).
+func recordTime(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,284 @@
+package nodes
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/graph"
+	"github.com/model-workspace-protocol/mwp/nodes/command"
+)
+
+// GuardInputs is everything that a guard's result rests on, as digests (D-45, D-46):
+// the declaring file and the texts that it vouches for, the script that the command
+// names, and the verified paths. It changes with their contents.
+type GuardInputs struct {
+	// Guard is the guard as encodeGuard writes it.
+	Guard string
+	// Whole adds the default of a guard without verified paths: every source file below
+	// its directory. A map never asks for it, because that may be the whole repository.
+	Whole bool
+}
+
+// GuardInputsValue is the digests.
+type GuardInputsValue struct {
+	// Fingerprint is over all of it.
+	Fingerprint cas.Digest
+	// Script is where the script lies that the command names, "" for none that lies in
+	// the workspace; ScriptDigest is its content's, zero for one that is not there.
+	Script       string
+	ScriptDigest cas.Digest
+}
+
+var guardInputsKind = graph.Define(graph.Definition[GuardInputsValue, GuardInputs]{
+	Name: "guard-inputs", Version: 1, Order: 59,
+	Params: func(c *cas.Coder, n *GuardInputs) { c.String(&n.Guard); c.Bool(&n.Whole) },
+	Value: func(c *cas.Coder, v *GuardInputsValue) {
+		c.Digest(&v.Fingerprint)
+		c.String(&v.Script)
+		c.Digest(&v.ScriptDigest)
+	},
+})
+
+// Kind returns the kind "guard-inputs".
+func (GuardInputs) Kind() *graph.Kind { return guardInputsKind }
+
+// encodeGuard writes what decides a guard's status as one comparable text: not its
+// label, its line, its owners or its trust.
+func encodeGuard(g Guard) string {
+	g.Name, g.Trust, g.Owners, g.Path = "", "", nil, ""
+	g.CacheFor, g.Timeout, g.Line = nil, nil, 0
+	g.VerifiedPaths = slices.Clone(g.VerifiedPaths)
+	for i := range g.VerifiedPaths {
+		g.VerifiedPaths[i].Line = 0
+	}
+	return string(cas.EncodeValue(&g, codeGuard))
+}
+
+func decodeGuard(s string) (Guard, error) { return cas.DecodeValue([]byte(s), codeGuard) }
+
+var fingerprints = cas.Derive("mwp guard fingerprint v1")
+
+// Compute digests.
+func (n GuardInputs) Compute(r graph.Reader) (v GuardInputsValue, err error) {
+	g, err := decodeGuard(n.Guard)
+	if err != nil {
+		return v, graph.ErrUnbuildable
+	}
+	var e cas.Encoder
+	texts := append([]string{g.Real}, g.Texts...)
+	files := make([]graph.File, len(texts))
+	for i, t := range texts {
+		files[i] = graph.File{Path: t}
+	}
+	states, err := graph.NeedAll(r, files)
+	if err != nil {
+		return v, err
+	}
+	e.Count(len(states))
+	for i, s := range states {
+		e.String(texts[i])
+		e.Bytes(graph.FileKind.EncodeValue(s))
+	}
+	if err := v.script(r, &g, &e); err != nil {
+		return v, err
+	}
+	e.Bool(g.HasVerifiedPaths)
+	switch {
+	case g.HasVerifiedPaths:
+		if err := verifiedPaths(r, &g, &e); err != nil {
+			return v, err
+		}
+	case n.Whole:
+		s, err := sourcesOf(r, g.Dir)
+		if err != nil {
+			return v, err
+		}
+		all, err := graph.Need(r, s)
+		if err != nil {
+			return v, err
+		}
+		e.Digest(all.Digest)
+	}
+	v.Fingerprint = cas.Digest(fingerprints.Key(e.Encoded()))
+	return v, nil
+}
+
+// script adds the script that the command names, unless it lies outside.
+func (v *GuardInputsValue) script(r graph.Reader, g *Guard, e *cas.Encoder) error {
+	if g.Static() {
+		return nil
+	}
+	name := command.Script(g.Command())
+	e.String(name)
+	if name == "" || path.IsAbs(name) {
+		return nil
+	}
+	to, err := resolve(r, g.Dir, name)
+	if err != nil || to.Escapes || to.Loop {
+		return err
+	}
+	v.Script = to.Path
+	s, err := graph.Need(r, graph.Content{Path: to.Path})
+	if err != nil {
+		return err
+	}
+	if s.Type == graph.Regular {
+		v.ScriptDigest = cas.Sum(graph.ContentKind.EncodeValue(s))
+	}
+	e.Bytes(graph.ContentKind.EncodeValue(s))
+	return nil
+}
+
+// verifiedPaths adds the paths that the declaration names (D-45).
+func verifiedPaths(r graph.Reader, g *Guard, e *cas.Encoder) error {
+	var named []string
+	for _, p := range g.VerifiedPaths {
+		if !strings.ContainsAny(p.Path, "*?[") {
+			named = append(named, p.Path)
+			continue
+		}
+		paths, err := globFrom(r, g.Dir, p.Path)
+		if err != nil {
+			return err
+		}
+		// Found paths start at the root and have no links.
+		for _, f := range paths {
+			named = append(named, "/"+f)
+		}
+	}
+	dirs := make([]string, len(named))
+	rest := make([]string, len(named))
+	for i, p := range named {
+		if found, ok := strings.CutPrefix(p, "/"); ok {
+			dirs[i], rest[i] = ".", found
+		} else {
+			dirs[i], rest[i] = g.Dir, p
+		}
+	}
+	tos, err := resolveAll(r, dirs, rest)
+	if err != nil {
+		return err
+	}
+	var contents []graph.Content
+	var trees []Sources
+	for _, to := range tos {
+		switch {
+		case to.Escapes || to.Loop || to.Type == graph.Absent:
+		case to.Type == graph.Directory:
+			s, err := sourcesOf(r, to.Path)
+			if err != nil {
+				return err
+			}
+			trees = append(trees, s)
+		default:
+			contents = append(contents, graph.Content{Path: to.Path})
+		}
+	}
+	states, err := graph.NeedAll(r, contents)
+	if err != nil {
+		return err
+	}
+	sums, err := graph.NeedAll(r, trees)
+	if err != nil {
+		return err
+	}
+	e.Count(len(tos))
+	for i, to := range tos {
+		e.String(named[i])
+		switch {
+		case to.Escapes || to.Loop || to.Type == graph.Absent:
+			e.String("absent")
+		case to.Type == graph.Directory:
+			e.String("directory")
+			e.Digest(sums[0].Digest)
+			sums = sums[1:]
+		default:
+			e.String("file")
+			e.Bytes(graph.ContentKind.EncodeValue(states[0]))
+			states = states[1:]
+		}
+	}
+	return nil
+}
+
+// globFrom expands a pattern that may begin with "..".
+func globFrom(r graph.Reader, dir, pattern string) ([]string, error) {
+	segs := segments(path.Clean(pattern))
+	for len(segs) > 0 && segs[0] == ".." {
+		if dir == "." {
+			return nil, nil
+		}
+		dir, segs = parent(dir), segs[1:]
+	}
+	if len(segs) == 0 {
+		return nil, nil
+	}
+	return glob(r, dir, segs)
+}
+
+// GuardInputsText is the digests as bytes: what a slot can hold, so that a guard's
+// files are looked at and not read again before each run.
+type GuardInputsText struct{ GuardInputs }
+
+var guardInputsTextKind = graph.Define(graph.Definition[RenderedValue, GuardInputsText]{
+	Name: "guard-inputs-text", Version: 1, Order: 80,
+	Params: func(c *cas.Coder, n *GuardInputsText) { c.String(&n.Guard); c.Bool(&n.Whole) },
+	Value:  codeText,
+})
+
+// Kind returns the kind "guard-inputs-text".
+func (GuardInputsText) Kind() *graph.Kind { return guardInputsTextKind }
+
+// Compute encodes the fingerprints that a map compares and, when it was asked for, that
+// over everything, 32 bytes each.
+func (n GuardInputsText) Compute(r graph.Reader) (v RenderedValue, err error) {
+	for _, whole := range []bool{false, n.Whole} {
+		p, err := graph.Need(r, GuardInputs{Guard: n.Guard, Whole: whole})
+		if err != nil {
+			return v, err
+		}
+		v.Text = append(v.Text, p.Fingerprint[:]...)
+	}
+	return v, nil
+}
+
+// RestsOnAny reports whether the guard's result rests on one of some root-relative
+// paths. It compares names and looks at no file, so that it answers for what was
+// deleted as well. A guard without verified paths rests on everything below its
+// directory, and a module's on the file that pins modules.
+func (g *Guard) RestsOnAny(paths []string) bool {
+	return slices.ContainsFunc(paths, g.restsOn)
+}
+
+func (g *Guard) restsOn(file string) bool {
+	if file == g.Real || slices.Contains(g.Texts, file) || g.Foreign && base(file) == LockName {
+		return true
+	}
+	if script := command.Script(g.Command()); !g.Static() && script != "" && path.Join(g.Dir, script) == file {
+		return true
+	}
+	if !g.HasVerifiedPaths {
+		return within(file, g.Dir)
+	}
+	return slices.ContainsFunc(g.VerifiedPaths, func(p PathRef) bool {
+		named := path.Join(g.Dir, p.Path)
+		if !strings.ContainsAny(p.Path, "*?[") {
+			return within(file, named)
+		}
+		// A pattern may match a directory that the file lies in.
+		segs := segments(file)
+		for i := range segs {
+			if matchSegments(segments(named), segs[:i+1], false) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// InputsOf returns the node for a guard's fingerprints before a run.
+func InputsOf(g Guard) GuardInputsText {
+	return GuardInputsText{GuardInputs{Guard: encodeGuard(g), Whole: true}}
+}

@@ -1,0 +1,311 @@
+package mwp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/guard"
+	"github.com/model-workspace-protocol/mwp/eval/vcs"
+	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// VerifyRequest says which guards to run and how (D-43, D-72).
+type VerifyRequest struct {
+	// Targets are paths whose maps' guards are meant; none stands for every guard of
+	// the workspace around Options.Dir.
+	Targets []string
+	// Staged takes the directories of what the next git commit changes as further
+	// targets. GitIndex is the index of a commit under way, what GIT_INDEX_FILE holds.
+	Staged   bool
+	GitIndex string
+	// Affected keeps the guards that rest on a file that differs from a git revision.
+	Affected string
+	// Stale runs only guards whose last result does not count any more.
+	Stale bool
+	// Jobs is how many guards run at once, 0 for what the configuration says.
+	Jobs          int
+	AllowFloating bool
+	// TrustAdHoc runs guards that nobody agreed to, for this once (D-87).
+	TrustAdHoc bool
+	// NoDiscoveries keeps discoveries.md as it is (D-48).
+	NoDiscoveries bool
+	// Ask is called for an ad-hoc guard that nobody decided about yet, for one at a
+	// time; nil is nobody to ask (D-87).
+	Ask func(context.Context, GuardQuestion) (GuardAnswer, error)
+	// Watch, when set, is told of what happens, from any goroutine.
+	Watch func(GuardEvent)
+}
+
+// GuardQuestion is what somebody has to know to let an ad-hoc guard run.
+type GuardQuestion struct {
+	// Command is the command text, Shell whether a shell would run it, Dir the absolute
+	// directory.
+	Command, Dir string
+	Shell        bool
+	// DeclaredIn is the path:line of the declaration. Module is the commit of the module
+	// that it comes from; Foreign is set for every module.
+	DeclaredIn, Module string
+	Foreign            bool
+	// Script is the path of the script that the command names, "" for none.
+	Script string
+	// Why says what makes the guard ad-hoc. Changed names what is not as it was when
+	// somebody agreed, nil when nobody did.
+	Why     string
+	Changed []string
+}
+
+// GuardAnswer is what somebody said.
+type GuardAnswer int
+
+// The answers. No holds for this time, Never until the command or its script changes.
+const (
+	AnswerNo GuardAnswer = iota
+	AnswerYes
+	AnswerNever
+)
+
+// GuardEvent is a moment in the run of one guard.
+type GuardEvent struct {
+	// Guard is the command, Number its place among Of guards that run, from 1.
+	Guard      string
+	Number, Of int
+	// Line is a line that the guard wrote, as it wrote it; nil when it begins or ends.
+	Line []byte
+	// Ended is what came of it, nil before.
+	Ended *ir.VerifiedGuard
+}
+
+// VerifyResult is what came of a request.
+type VerifyResult struct {
+	Report ir.VerifyReport
+	// Notices are findings beside the guards' results.
+	Notices []ir.Diagnostic
+	// Root is the absolute workspace root.
+	Root string
+
+	results []*Result
+}
+
+// Record keeps what the next call will be served from; see Result.Record.
+func (r *VerifyResult) Record() error {
+	for _, x := range r.results {
+		if err := x.Record(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifying is a Verify under way.
+type verifying struct {
+	w *Workspace
+	q VerifyRequest
+	VerifyResult
+	c candidate
+	// guards are the plan, in the order of the maps; todo are the places of those that
+	// are to be run.
+	guards []nodes.PlannedGuard
+	todo   []int
+	jobs   int
+	// store is where results are kept, nil where none can be; lock is what was decided
+	// about ad-hoc guards.
+	store *guard.Project
+	key   *guard.Key
+	run   runState
+}
+
+// Verify runs guards and records their results. It prints nothing
+// and asks only through the request. The error is that of Map; a guard that fails, or
+// that may not run, is none.
+func (w *Workspace) Verify(ctx context.Context, q VerifyRequest) (*VerifyResult, error) {
+	if value, ok := lookupEnv(w.o.Guards.Env, "MWP_GUARD"); ok && value != "" {
+		return nil, environment(ir.VerifyInGuard, nil, "take mwp verify out of the guard, or run it outside of one",
+			"a guard runs this: guards that run guards have no end")
+	}
+	v := &verifying{w: w, q: q}
+	if err := v.collect(ctx); err != nil {
+		return nil, err
+	}
+	if err := v.choose(ctx); err != nil {
+		return nil, err
+	}
+	if len(v.todo) > 0 {
+		if err := v.prepare(ctx); err != nil {
+			return nil, err
+		}
+		if err := v.decide(ctx); err != nil {
+			return nil, err
+		}
+		if err := v.runAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &v.VerifyResult, nil
+}
+
+func lookupEnv(env []string, name string) (string, bool) {
+	for _, e := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(e, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// collect makes the plan: the guards of every target's map in turn, each once.
+func (v *verifying) collect(ctx context.Context) error {
+	targets := v.q.Targets
+	if v.q.Staged {
+		dirs, err := v.staged(ctx)
+		if err != nil {
+			return err
+		}
+		targets = append(slices.Clone(targets), dirs...)
+		v.Report.Targets = []string{}
+		if len(targets) == 0 {
+			v.Report.Notes = append(v.Report.Notes, "nothing is staged, so there is nothing to check")
+			return nil
+		}
+	}
+	everything := len(targets) == 0
+	if everything {
+		targets = []string{""}
+	}
+	known := map[cas.Key]int{}
+	for _, target := range targets {
+		r, plan, err := v.w.plan(ctx, target, everything, v.q.Stale, v.q.AllowFloating)
+		if err != nil {
+			return err
+		}
+		if v.Root != "" && r.Root != v.Root {
+			return otherWorkspace(v.Root, r.Root)
+		}
+		v.Root, v.results = r.Root, append(v.results, r)
+		v.Notices = append(v.Notices, r.Notices...)
+		if v.jobs = plan.Jobs; !everything {
+			v.Report.Targets = append(v.Report.Targets, cmp.Or(r.Target, "."))
+		}
+		for _, g := range plan.Guards {
+			key := g.Key()
+			at, seen := known[key]
+			if !seen {
+				known[key] = len(v.guards)
+				v.guards = append(v.guards, g)
+				continue
+			}
+			for _, s := range g.Sources {
+				if !slices.Contains(v.guards[at].Sources, s) {
+					v.guards[at].Sources = append(v.guards[at].Sources, s)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// otherWorkspace refuses paths of several workspaces: each has its own configuration.
+func otherWorkspace(a, b string) error {
+	return &UsageError{ir.Diagnostic{
+		Code: ir.TargetInvalid, Severity: ir.SeverityError,
+		Message: "the paths lie in two workspaces, " + a + " and " + b, Hint: "run the command once for each",
+	}}
+}
+
+// staged returns the directories of what the next commit changes, absolute. What it
+// deletes stood in a directory too, and so does the nearest one that is left.
+func (v *verifying) staged(ctx context.Context) ([]string, error) {
+	_, s, err := v.w.enter(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	repo, err := v.repository(ctx, s.dir)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := repo.Staged(ctx)
+	if err != nil {
+		return nil, gitError(err)
+	}
+	var dirs []string
+	seen := map[string]bool{}
+	for _, c := range changes {
+		dir := filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(c.Path)))
+		for !isDir(dir) && dir != s.dir {
+			dir = filepath.Dir(dir)
+		}
+		if !seen[dir] {
+			seen[dir] = true
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
+
+// choose keeps the guards that are to be run, and reports on the others.
+func (v *verifying) choose(ctx context.Context) error {
+	var changed []string
+	if v.q.Affected != "" && len(v.guards) > 0 {
+		repo, err := v.repository(ctx, v.Root)
+		if err != nil {
+			return err
+		}
+		changes, err := repo.ChangedPaths(ctx, v.q.Affected)
+		if err != nil {
+			return gitError(err)
+		}
+		for _, c := range changes {
+			changed = append(changed, c.Path)
+		}
+		before := len(v.guards)
+		v.guards = slices.DeleteFunc(v.guards, func(g nodes.PlannedGuard) bool { return !g.Static() && !g.RestsOnAny(changed) })
+		if n := before - len(v.guards); n > 0 {
+			v.Report.Notes = append(v.Report.Notes, fmt.Sprintf("%s on nothing that differs from %s", rest(n), v.q.Affected))
+		}
+	}
+	current := 0
+	v.Report.Guards = make([]ir.VerifiedGuard, len(v.guards))
+	for i := range v.guards {
+		g := &v.guards[i]
+		v.Report.Guards[i] = v.known(g)
+		switch {
+		case g.Static():
+		case v.q.Stale && g.Current():
+			current++
+		default:
+			v.todo = append(v.todo, i)
+		}
+	}
+	if current > 0 {
+		v.Report.Notes = append(v.Report.Notes, fmt.Sprintf("%d of %d results still count, so they were not asked for again", current, len(v.guards)))
+	}
+	return nil
+}
+
+func rest(n int) string {
+	if n == 1 {
+		return "1 guard rests"
+	}
+	return fmt.Sprintf("%d guards rest", n)
+}
+
+// known is the report's line about a guard before anything runs.
+func (v *verifying) known(g *nodes.PlannedGuard) ir.VerifiedGuard {
+	return ir.VerifiedGuard{
+		Verification: g.Verification(), Trust: cmp.Or(g.Level, "static"), Why: g.Why, Sources: g.Sources, Owners: g.Owners,
+	}
+}
+
+// repository opens the git repository around a directory.
+func (v *verifying) repository(ctx context.Context, dir string) (*vcs.Repository, error) {
+	repo, err := vcs.Open(ctx, vcs.Options{Dir: dir, Index: v.q.GitIndex})
+	if err != nil {
+		return nil, gitError(err)
+	}
+	return repo, nil
+}

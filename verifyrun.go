@@ -1,0 +1,319 @@
+package mwp
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/guard"
+	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// runState is what the runs of one Verify share.
+type runState struct {
+	began time.Time
+	mu    sync.Mutex
+	// notices are findings of the runs; guarded by mu.
+	notices []ir.Diagnostic
+	// told is set when it was said that results cannot be kept; guarded by mu.
+	told bool
+}
+
+// now is the clock that results are dated by.
+func (w *Workspace) now() time.Time {
+	if w.o.Guards.Now != nil {
+		return w.o.Guards.Now()
+	}
+	return w.o.Now()
+}
+
+// prepare finds where results and decisions are kept, and the key that signs them.
+// Guards run without either; then nothing is remembered, and that is said.
+func (v *verifying) prepare(ctx context.Context) error {
+	p, err := v.w.find(v.Root)
+	if err != nil {
+		return err
+	}
+	s, _, err := v.w.locate(ctx, p)
+	if err != nil {
+		return err
+	}
+	v.c, v.run.began = s.candidate, v.w.now()
+	if v.store = v.w.project(v.c); v.store == nil {
+		v.forgets("the workspace has no anchor", "run `mwp init` to give it a place for them")
+		return nil
+	}
+	if v.w.o.Guards.UserDir == "" && v.w.o.Guards.TrustKey == "" {
+		v.store = nil
+		v.forgets("there is no per-user directory for the key that signs them", "set HOME or XDG_STATE_HOME, or MWP_TRUST_KEY")
+		return nil
+	}
+	key, err := v.w.user.sign(ctx)
+	switch {
+	case errors.Is(err, guard.ErrKey):
+		return guardError(err)
+	case err != nil:
+		v.store = nil
+		v.forgets(err.Error(), "")
+	}
+	v.key = key
+	return nil
+}
+
+// forgets says, once, that results are not kept.
+func (v *verifying) forgets(why, hint string) {
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	if v.run.told {
+		return
+	}
+	v.run.told = true
+	v.run.notices = append(v.run.notices, ir.Diagnostic{
+		Code: ir.ResultsNotKept, Severity: ir.SeverityWarning, Message: "results of guards are not kept: " + why, Hint: hint,
+	})
+}
+
+// decide takes the guards off the list that may not run (D-41, D-42, D-87).
+func (v *verifying) decide(ctx context.Context) error {
+	lock := guard.TrustLock{Key: v.key, Root: realPath(v.c.dir)}
+	decisions := &guard.Decisions{}
+	if v.store != nil {
+		lock.Project = *v.store
+		var err error
+		if decisions, err = lock.Read(); err != nil {
+			v.notice(ir.TrustDamaged, err.Error(), "nothing in it counts")
+		}
+		v.foreign(decisions)
+	}
+	var run []int
+	for _, i := range v.todo {
+		ok, err := v.mayRun(ctx, i, lock, decisions)
+		if err != nil {
+			return err
+		}
+		if ok {
+			run = append(run, i)
+		}
+	}
+	v.todo = run
+	return nil
+}
+
+func (v *verifying) notice(code ir.Code, message, hint string) {
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	v.run.notices = append(v.run.notices, ir.Diagnostic{Code: code, Severity: ir.SeverityWarning, Message: message, Hint: hint})
+}
+
+// foreign says what in trust.lock does not count.
+func (v *verifying) foreign(d *guard.Decisions) {
+	file := filepath.Join(v.store.State, guard.TrustName)
+	if d.Foreign > 0 {
+		v.notice(ir.TrustDamaged, file+" holds decisions that this user did not make; they count as absent", "it belongs to one person and to no repository")
+	}
+	if d.Damaged > 0 {
+		v.notice(ir.TrustDamaged, file+" holds decisions that are not as they were signed; they count as absent", "the guards ask again")
+	}
+	if d.Problem != "" {
+		v.notice(ir.TrustDamaged, file+": "+d.Problem, "")
+	}
+}
+
+// mayRun decides about one guard, and says in the report why it does not run.
+func (v *verifying) mayRun(ctx context.Context, i int, lock guard.TrustLock, known *guard.Decisions) (bool, error) {
+	g, line := &v.guards[i], &v.Report.Guards[i]
+	c := g.Command()
+	switch {
+	case c.Invalid != "":
+		v.refuse(line, c.Invalid, "")
+		return false, nil
+	case g.Level != nodes.TrustAdHoc:
+		return true, nil
+	case v.q.TrustAdHoc:
+		line.Why = "ad-hoc, and --trust-adhoc lets it run this once"
+		return true, nil
+	}
+	what := guard.AdHoc{Command: g.Text(), DeclaredIn: g.Path, Cwd: g.Dir, Commit: g.Commit, Script: g.ScriptDigest}
+	var said guard.Answer
+	if v.store != nil {
+		said = known.Lookup(what)
+	}
+	switch said.Verdict {
+	case guard.Yes:
+		line.Why = "allowed by you"
+		return true, nil
+	case guard.Never:
+		v.refuse(line, "you said never", "")
+		return false, nil
+	}
+	why := g.Why
+	if said.Verdict == guard.Outdated {
+		why = "its " + joinParts(said.Parts) + " changed since you decided"
+	}
+	if v.q.Ask != nil {
+		answer, err := v.q.Ask(ctx, v.question(g, why, said))
+		if err != nil {
+			return false, err
+		}
+		if answer == AnswerNo {
+			v.refuse(line, "you said no", "")
+			return false, nil
+		}
+		return answer == AnswerYes, v.remember(ctx, lock, what, answer, line)
+	}
+	v.refuse(line, why, g.Allow)
+	return false, nil
+}
+
+func joinParts(parts []guard.Part) string {
+	s := ""
+	for i, p := range parts {
+		if i > 0 {
+			s += " and "
+		}
+		s += string(p)
+	}
+	return s
+}
+
+func (v *verifying) question(g *nodes.PlannedGuard, why string, said guard.Answer) GuardQuestion {
+	q := GuardQuestion{
+		Command: g.Text(), Shell: g.Command().Shell, Dir: filepath.Join(v.c.dir, filepath.FromSlash(g.Dir)),
+		DeclaredIn: g.DeclaredAt(), Module: g.Commit, Foreign: g.Foreign, Script: g.Script, Why: why,
+	}
+	for _, p := range said.Parts {
+		q.Changed = append(q.Changed, string(p))
+	}
+	return q
+}
+
+// remember keeps an answer that holds beyond this time.
+func (v *verifying) remember(ctx context.Context, lock guard.TrustLock, what guard.AdHoc, answer GuardAnswer, line *ir.VerifiedGuard) error {
+	verdict := guard.Yes
+	line.Why = "allowed by you"
+	if answer == AnswerNever {
+		verdict = guard.Never
+		v.refuse(line, "you said never", "")
+	}
+	if v.store == nil {
+		return nil
+	}
+	if err := lock.Decide(ctx, what, verdict, v.w.now()); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		v.notice(ir.TrustDamaged, "the answer is not remembered: "+err.Error(), "")
+	}
+	return nil
+}
+
+// refuse reports a guard that may not run. What is known of it from before stays known
+// unless it would let a gate open (D-87).
+func (v *verifying) refuse(line *ir.VerifiedGuard, why, allow string) {
+	line.Status, line.Reason, line.Why = ir.Unverified, ir.ReasonNotTrusted, why
+	if allow != "" {
+		line.Hint = "look at it, then add it to [trust] in the configuration: " + allow + ", or run `mwp verify` in a terminal and say yes"
+	}
+}
+
+// runAll runs what is left on the list, so many at a time.
+func (v *verifying) runAll(ctx context.Context) error {
+	jobs := max(1, v.q.Jobs)
+	if v.q.Jobs == 0 && v.jobs > 0 {
+		jobs = v.jobs
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(jobs, len(v.todo)) {
+		wg.Go(func() {
+			for n := range next {
+				if err := v.runOne(ctx, n); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for n := range v.todo {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- n
+	}
+	close(next)
+	wg.Wait()
+	v.Notices = append(v.Notices, v.run.notices...)
+	return context.Cause(ctx)
+}
+
+// prints returns a guard's fingerprints now: the one that a map compares, and the one
+// over everything.
+func (v *verifying) prints(ctx context.Context, g nodes.Guard) (declared, whole cas.Digest, err error) {
+	node := func(candidate, string) (text, string) { return nodes.InputsOf(g), "" }
+	r, err := v.w.answer(ctx, question{target: v.c.dir, node: node})
+	if err != nil {
+		return declared, whole, err
+	}
+	if n := copy(declared[:], r.Text) + copy(whole[:], r.Text[len(declared):]); n != len(declared)+len(whole) {
+		panic("mwp.verifying.prints: not two digests")
+	}
+	r.Record()
+	return declared, whole, nil
+}
+
+// runOne runs the n-th guard of the list and records what came of it.
+func (v *verifying) runOne(ctx context.Context, n int) error {
+	i := v.todo[n]
+	g, line := &v.guards[i], &v.Report.Guards[i]
+	unlock, err := v.exclusive(ctx, g)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	declared, whole, err := v.prints(ctx, g.Guard)
+	if err != nil {
+		return err
+	}
+	if v.ranMeanwhile(ctx, g, line, whole) {
+		return nil
+	}
+	v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo)})
+	c := g.Command()
+	out, err := guard.Run(ctx, guard.Job{
+		Argv: c.Words, Shell: shellText(g), Dir: filepath.Join(v.c.dir, filepath.FromSlash(g.Dir)), Root: v.c.dir,
+		Env: v.w.o.Guards.Env, From: v.w.o.Dir, Timeout: g.Timeout,
+		Progress: func(b []byte) { v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo), Line: b}) },
+	})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		// Nothing was learned about the guard, and the others have nothing to do with it.
+		out = guard.Outcome{Status: guard.Unverified, Reason: guard.ReasonNotFound, Detail: Innermost(err).Error()}
+	}
+	line.Ran = true
+	v.log(g, line, &out)
+	if err := v.conclude(ctx, g, line, &out, declared, whole); err != nil {
+		return err
+	}
+	v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo), Ended: line})
+	return nil
+}
+
+func shellText(g *nodes.PlannedGuard) string {
+	if c := g.Command(); c.Shell {
+		return c.Text
+	}
+	return ""
+}
+
+func (v *verifying) watch(e GuardEvent) {
+	if v.q.Watch != nil {
+		v.q.Watch(e)
+	}
+}
