@@ -36,6 +36,10 @@ func (w *Workspace) Why(ctx context.Context, q Request, file string) (*Result, e
 		return nil, worldError(err)
 	}
 	o := render.ExplainOptions{Color: q.Color, Instructions: x.(nodes.SettingsValue).BoundaryFiles}
+	if x, err = s.ev.Eval(ctx, nodes.GuardAccounts{Layers: n.Layers}); err != nil {
+		return nil, worldError(err)
+	}
+	o.Guards = x.([]ir.GuardAccount)
 	m := &v.IR
 	var text []byte
 	for i, f := range w.spellings(s.dir, file) {

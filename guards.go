@@ -75,8 +75,7 @@ func (u *user) Parse(file []byte) map[cas.Key]graph.RecordState {
 	if err != nil {
 		return nil
 	}
-	states, _ := guard.NewLedger(k).Parse(file)
-	return states
+	return guard.NewLedger(k).Parse(file)
 }
 
 // guardError turns a failure of a side file into one of the environment.

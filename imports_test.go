@@ -37,9 +37,11 @@ var rooms = map[string]room{
 	"nodes/tokens": {never: noFiles},
 	"nodes/pin":    {never: noFiles},
 	"nodes/ignore": {never: noFiles},
+	// What a command is, and how far it is trusted; running it is eval/guard's.
+	"nodes/command": {never: noFiles},
 	"render":       {ours: []string{"nodes/ir"}, never: append([]string{"time.Now"}, noFiles...)},
 	"nodes": {
-		ours:    []string{"graph", "cas", "nodes/ir", "nodes/ignore", "nodes/pin", "nodes/tokens", "render"},
+		ours:    []string{"graph", "cas", "nodes/ir", "nodes/command", "nodes/ignore", "nodes/pin", "nodes/tokens", "render"},
 		outside: []string{"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3", "github.com/adrg/frontmatter"},
 		never:   noFiles,
 	},
@@ -47,10 +49,12 @@ var rooms = map[string]room{
 	// What is fetched from strangers is fetched by another program, which alone has
 	// the network (D-35).
 	"eval/module/protocol": {never: noNetwork},
-	"eval/module":          {ours: []string{"cas", "graph", "nodes/pin", "eval/module/protocol"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
-	"eval/vcs":             {ours: []string{"cas", "graph", "nodes/pin"}, never: noNetwork},
+	"eval/module":          {ours: []string{"cas", "graph", "nodes/pin", "eval/module/protocol", "eval/process"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
+	"eval/vcs":             {ours: []string{"cas", "graph", "nodes/pin", "eval/process"}, never: noNetwork},
+	"eval/process":         {outside: []string{"golang.org/x/sys"}, never: noNetwork},
+	"eval/guard":           {ours: []string{"cas", "graph", "eval/process"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
 	"": {
-		ours:  []string{"cas", "graph", "eval", "eval/module", "eval/module/protocol", "eval/vcs", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render"},
+		ours:  []string{"cas", "graph", "eval", "eval/guard", "eval/module", "eval/module/protocol", "eval/vcs", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render"},
 		never: noNetwork,
 	},
 	"cmd/mwp": {

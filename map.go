@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval"
@@ -29,6 +30,9 @@ type Request struct {
 	Overrides nodes.Overrides
 	// AllowFloating accepts imports of branches (D-33).
 	AllowFloating bool
+	// Relative, when set, writes in text formats how long before it guards passed,
+	// instead of when (D-49).
+	Relative time.Time
 	// Annotate, ASCII, NotLoaded and Color select details of text formats.
 	Annotate, ASCII, NotLoaded, Color bool
 }
@@ -160,7 +164,38 @@ func (q *Request) rendered(c candidate, from string) nodes.Rendered {
 // Map answers a request. The error is a *Refusal, *EnvironmentError or
 // *UsageError, or the context's.
 func (w *Workspace) Map(ctx context.Context, q Request) (*Result, error) {
-	return w.answer(ctx, q.question())
+	r, err := w.answer(ctx, q.question())
+	if err == nil && !q.Relative.IsZero() {
+		err = w.relative(ctx, &q, r)
+	}
+	return r, err
+}
+
+// relative renders a map anew with the ages of its guards' results. They change with
+// every second, so they are part of no node and of no slot.
+func (w *Workspace) relative(ctx context.Context, q *Request, r *Result) error {
+	var m nodes.Rendered
+	p, err := w.find(w.orDir(q.Target))
+	if err != nil {
+		return err
+	}
+	s, _, err := w.locate(ctx, p)
+	if err != nil {
+		return err
+	}
+	m = q.rendered(s.candidate, fromOf(p, s.candidate))
+	x, err := s.ev.Eval(ctx, m.Map)
+	if err != nil {
+		return worldError(err)
+	}
+	v := x.(nodes.MapValue)
+	if len(v.Refusal) > 0 {
+		return &Refusal{Diagnostics: v.Refusal}
+	}
+	if text, ok := m.Text(&v.IR, q.Relative); ok {
+		r.Text = text
+	}
+	return nil
 }
 
 // answer serves a question from its slot, or computes it.

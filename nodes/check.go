@@ -3,6 +3,7 @@ package nodes
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -192,36 +193,51 @@ func hasScript(r graph.Reader, g *Guard) (reason string, err error) {
 	}
 }
 
+// byteOrderMark begins files that some editors write; readers skip it.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// npmScript looks for a script by npm's rules: keys are compared exactly, where
+// encoding/json would take "Scripts" for a field named scripts, and a script is a
+// string.
 func npmScript(text []byte, name string) bool {
-	var manifest struct {
-		Scripts map[string]json.RawMessage `json:"scripts"`
-	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if json.Unmarshal(text, &manifest) != nil {
+	var manifest, scripts map[string]json.RawMessage
+	if json.Unmarshal(bytes.TrimPrefix(text, byteOrderMark), &manifest) != nil || json.Unmarshal(manifest["scripts"], &scripts) != nil {
 		return false
 	}
-	_, ok := manifest.Scripts[name]
-	return ok
+	return bytes.HasPrefix(scripts[name], []byte{'"'})
 }
 
 // makeTarget reports whether a makefile has a rule for a target that is written out.
 // Targets that make would compute are not seen.
 func makeTarget(text []byte, name string) bool {
-	for line := range strings.Lines(string(text)) {
-		if line[0] == '\t' || line[0] == '#' {
+	var line strings.Builder
+	for part := range strings.Lines(string(bytes.TrimPrefix(text, byteOrderMark))) {
+		part = strings.TrimRight(part, "\r\n")
+		if kept := strings.TrimRight(part, `\`); (len(part)-len(kept))%2 == 1 {
+			line.WriteString(part[:len(part)-1] + " ")
 			continue
 		}
-		targets, rest, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
-		if !ok || strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":=") || strings.ContainsAny(targets, "=") {
-			continue
+		line.WriteString(part)
+		if slices.Contains(ruleTargets(line.String()), name) {
+			return true
 		}
-		for _, t := range strings.Fields(targets) {
-			if t == name {
-				return true
-			}
-		}
+		line.Reset()
 	}
-	return false
+	return slices.Contains(ruleTargets(line.String()), name)
+}
+
+// ruleTargets returns the targets of a makefile's line, nil for one that is no rule.
+func ruleTargets(line string) []string {
+	if strings.HasPrefix(line, "\t") {
+		return nil
+	}
+	line, _, _ = strings.Cut(line, "#")
+	targets, rest, ok := strings.Cut(line, ":")
+	if !ok || strings.HasPrefix(strings.TrimLeft(rest, ":"), "=") || strings.Contains(targets, "=") {
+		return nil
+	}
+	// "a b &: c" makes several targets at once.
+	return strings.Fields(strings.TrimSuffix(targets, "&"))
 }
 
 // recordTime writes a moment of a record as the IR does (R-138).

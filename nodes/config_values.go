@@ -170,7 +170,7 @@ func (f tomlField) oneOf(p *string, allowed ...string) {
 
 func (f tomlField) duration(p **time.Duration) {
 	s, ok := f.value.(string)
-	d, err := parseDuration(s)
+	d, err := ParseDuration(s)
 	if !ok || err != nil || d <= 0 {
 		hint := f.name + ` = "10m"`
 		if n, ok := f.value.(int64); ok && n > 0 {

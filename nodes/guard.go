@@ -30,6 +30,8 @@ type Guard struct {
 	// for as well (D-89), sorted.
 	Texts  []string
 	Owners []string
+	// Also is where else the same check is declared, path:line each (D-43).
+	Also []string
 }
 
 func codeGuard(c *cas.Coder, g *Guard) {
@@ -41,6 +43,7 @@ func codeGuard(c *cas.Coder, g *Guard) {
 	c.String(&g.Commit)
 	c.Strings(&g.Texts)
 	c.Strings(&g.Owners)
+	c.Strings(&g.Also)
 }
 
 // Static reports a guard that is evaluated with the map and runs nothing (D-113).
@@ -223,6 +226,9 @@ func (l *guardList) add(gs []Guard) []int {
 			}
 			i = len(l.all)
 			l.at[key], l.all = i, append(l.all, g)
+		}
+		if at := g.DeclaredAt(); known && at != l.all[i].DeclaredAt() && !slices.Contains(l.all[i].Also, at) {
+			l.all[i].Also = append(slices.Clone(l.all[i].Also), at)
 		}
 		if !slices.Contains(places, i) {
 			places = append(places, i)

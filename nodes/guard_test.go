@@ -20,9 +20,12 @@ import (
 // paperLedger is records on paper, whatever the file holds.
 type paperLedger map[cas.Key]graph.RecordState
 
-func (paperLedger) Signer() string                                     { return "me" }
-func (l paperLedger) Parse([]byte) map[cas.Key]graph.RecordState       { return l }
-func (l paperLedger) add(g *nodes.Guard, state graph.RecordState) bool { l[g.Key()] = state; return true }
+func (paperLedger) Signer() string                               { return "me" }
+func (l paperLedger) Parse([]byte) map[cas.Key]graph.RecordState { return l }
+func (l paperLedger) add(g *nodes.Guard, state graph.RecordState) bool {
+	l[g.Key()] = state
+	return true
+}
 
 // desk is a tree with records and a clock.
 type desk struct {
@@ -203,8 +206,8 @@ guards: [{cmd: ./two.sh}]
 -- a/beside.md --
 B
 `, "a/x", `
-a/lib/two.md: one.sh, two.sh
 a/one.md: one.sh
+a/lib/two.md: one.sh, two.sh
 ./one.sh in a (a/one.md:2)
 ./two.sh in a/lib (a/lib/two.md:2)
 `},
@@ -482,11 +485,11 @@ guards: [{cmd: ./top.sh}]
 T
 `, "", `
 .mwp-context.md: root.sh
-more.md: root.sh, low.sh
 top.md: root.sh, top.sh
+more.md: root.sh, low.sh
 ./root.sh in . (.mwp-context.md:2)
-./low.sh in . (low.md:4)
 ./top.sh in . (top.md:2)
+./low.sh in . (low.md:3)
 `},
 		{"map order: by layer and priority, whatever the depth; each command and directory once", anchor + `
 -- .mwp-context.md --
@@ -781,7 +784,7 @@ func TestGuardsKeepTheMapsText(t *testing.T) {
 	d.ledger.add(&g, graph.RecordState{Signer: "me", Run: &graph.Run{Passed: true, RanAt: d.now.UnixNano(), CacheUntil: d.now.Add(time.Hour).UnixNano()}})
 	write(t, d.root, ".mwp.d/guards.cache.json", "22")
 	kinds := d.recomputed(t, mapNode("a/x"))
-	if want := []string{"check", "guard-inputs", "map", "verifications"}; !slices.Equal(kinds, want) {
+	if want := []string{"check", "guard-inputs", "map", "tokens", "verifications"}; !slices.Equal(kinds, want) {
 		t.Errorf("a new record recomputes %v, want %v", kinds, want)
 	}
 }

@@ -47,7 +47,7 @@ func (GuardInputs) Kind() *graph.Kind { return guardInputsKind }
 // encodeGuard writes what decides a guard's status as one comparable text: not its
 // label, its line, its owners or its trust.
 func encodeGuard(g Guard) string {
-	g.Name, g.Trust, g.Owners, g.Path = "", "", nil, ""
+	g.Name, g.Trust, g.Owners, g.Also, g.Path = "", "", nil, nil, ""
 	g.CacheFor, g.Timeout, g.Line = nil, nil, 0
 	g.VerifiedPaths = slices.Clone(g.VerifiedPaths)
 	for i := range g.VerifiedPaths {
@@ -135,7 +135,7 @@ func (v *GuardInputsValue) script(r graph.Reader, g *Guard, e *cas.Encoder) erro
 func verifiedPaths(r graph.Reader, g *Guard, e *cas.Encoder) error {
 	var named []string
 	for _, p := range g.VerifiedPaths {
-		if !strings.ContainsAny(p.Path, "*?[") {
+		if !strings.ContainsAny(p.Path, wildcards) {
 			named = append(named, p.Path)
 			continue
 		}
@@ -212,8 +212,9 @@ func globFrom(r graph.Reader, dir, pattern string) ([]string, error) {
 		}
 		dir, segs = parent(dir), segs[1:]
 	}
-	if len(segs) == 0 {
-		return nil, nil
+	if !strings.ContainsAny(strings.Join(segs, "/"), wildcards) {
+		// A ".." took them all back.
+		return []string{path.Join(append([]string{dir}, segs...)...)}, nil
 	}
 	return glob(r, dir, segs)
 }
@@ -264,13 +265,15 @@ func (g *Guard) restsOn(file string) bool {
 	}
 	return slices.ContainsFunc(g.VerifiedPaths, func(p PathRef) bool {
 		named := path.Join(g.Dir, p.Path)
-		if !strings.ContainsAny(p.Path, "*?[") {
+		if !strings.ContainsAny(p.Path, wildcards) {
 			return within(file, named)
 		}
 		// A pattern may match a directory that the file lies in.
-		segs := segments(file)
-		for i := range segs {
-			if matchSegments(segments(named), segs[:i+1], false) {
+		pattern, _ := newPathPattern(segments(named))
+		segs, at := segments(file), pattern.enter(nil, 0)
+		for i, name := range segs {
+			var ends bool
+			if at, ends = pattern.step(at, name, i+1 < len(segs)); ends {
 				return true
 			}
 		}

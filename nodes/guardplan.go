@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"slices"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -127,14 +128,18 @@ func (n GuardPlan) Compute(r graph.Reader) (v GuardPlanValue, err error) {
 		return v, err
 	}
 	trusts := make([]Trust, 0, len(guards)+1)
-	inputs := make([]GuardInputs, 0, 2*len(guards))
+	// A static guard rests on nothing but what it names.
+	var running []int
+	var inputs []GuardInputs
 	for i := range guards {
 		trusts = append(trusts, Trust{Dir: guards[i].Dir, Explicit: n.Explicit})
-		inputs = append(inputs, GuardInputs{Guard: encodeGuard(guards[i])})
+		if !guards[i].Static() {
+			running, inputs = append(running, i), append(inputs, GuardInputs{Guard: encodeGuard(guards[i])})
+		}
 	}
 	if n.Whole {
-		for i := range guards {
-			inputs = append(inputs, GuardInputs{Guard: inputs[i].Guard, Whole: true})
+		for _, in := range inputs[:len(running)] {
+			inputs = append(inputs, GuardInputs{Guard: in.Guard, Whole: true})
 		}
 	}
 	levels, err := graph.NeedAll(r, append(trusts, Trust{Dir: ".", Explicit: n.Explicit}))
@@ -149,11 +154,14 @@ func (n GuardPlan) Compute(r graph.Reader) (v GuardPlanValue, err error) {
 	for i := range guards {
 		p := &v.Guards[i]
 		p.Check = checks[i]
-		p.Declared, p.Script, p.ScriptDigest = prints[i].Fingerprint, prints[i].Script, prints[i].ScriptDigest
-		if n.Whole {
-			p.Fingerprint = prints[len(guards)+i].Fingerprint
-		}
 		p.limits(levels[i])
+	}
+	for j, i := range running {
+		p := &v.Guards[i]
+		p.Declared, p.Script, p.ScriptDigest = prints[j].Fingerprint, prints[j].Script, prints[j].ScriptDigest
+		if n.Whole {
+			p.Fingerprint = prints[len(running)+j].Fingerprint
+		}
 	}
 	return v, nil
 }
@@ -215,19 +223,21 @@ func (n GuardPlan) everything(r graph.Reader, v *GuardPlanValue) ([]Guard, error
 	}
 	vs, errs := graph.TryAll(r, ns)
 	var list guardList
-	for i, err := range errs {
-		if err == nil {
+	for i := range vs {
+		if errs == nil || errs[i] == nil {
 			list.add(vs[i].Guards)
 			v.Refusal = append(v.Refusal, vs[i].Refusal...)
 			v.Missing = append(v.Missing, vs[i].Missing...)
 			continue
 		}
-		d, ok := unreadable(ns[i].Dir, err)
+		d, ok := unreadable(ns[i].Dir, errs[i])
 		if !ok {
-			return nil, err
+			return nil, errs[i]
 		}
 		v.Refusal = append(v.Refusal, d)
 	}
+	slices.Sort(v.Missing)
+	v.Missing = slices.Compact(v.Missing)
 	v.Refusal, v.Findings = sortedOnce(v.Refusal), sortedOnce(v.Findings)
 	for _, g := range list.all {
 		v.Guards = append(v.Guards, PlannedGuard{Guard: g})

@@ -180,10 +180,10 @@ func codePathRef(c *cas.Coder, p *PathRef) {
 
 func codeDuration(c *cas.Coder, d *time.Duration) { c.Int64((*int64)(d)) }
 
-// parseDuration reads a duration in Go's syntax with the units d (24h) and w (7d)
+// ParseDuration reads a duration in Go's syntax with the units d (24h) and w (7d)
 // added (D-28): "10m", "1h30m", "1.5d", "0". It computes in integers, as a
 // fraction of a float would differ between processors.
-func parseDuration(s string) (time.Duration, error) {
+func ParseDuration(s string) (time.Duration, error) {
 	if s == "0" {
 		return 0, nil
 	}

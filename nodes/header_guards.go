@@ -167,7 +167,7 @@ func (r *headerReader) duration(key string, v *yaml.Node, least time.Duration) *
 		r.fail(v, expected, key+": 10m")
 		return nil
 	}
-	d, err := parseDuration(v.Value)
+	d, err := ParseDuration(v.Value)
 	switch {
 	case err == nil && d >= least:
 		return &d

@@ -55,13 +55,13 @@ func TestParseDuration(t *testing.T) {
 		{"1e3s", 0, "not a duration"},
 		{"00", 0, "not a duration"},
 	} {
-		got, err := parseDuration(tt.in)
+		got, err := ParseDuration(tt.in)
 		text := ""
 		if err != nil {
 			text = err.Error()
 		}
 		if got != tt.want || text != tt.err {
-			t.Errorf("parseDuration(%q) = %v, %q, want %v, %q", tt.in, got, text, tt.want, tt.err)
+			t.Errorf("ParseDuration(%q) = %v, %q, want %v, %q", tt.in, got, text, tt.want, tt.err)
 		}
 	}
 }
@@ -72,16 +72,16 @@ func FuzzParseDuration(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, err := parseDuration(s)
+		got, err := ParseDuration(s)
 		want, wantErr := time.ParseDuration(s)
 		if wantErr == nil && s[0] != '-' && s[0] != '+' {
 			// Go computes fractions in floats and may be off by a little for each part.
 			if diff := got - want; err != nil || diff < -1000 || diff > 1000 {
-				t.Errorf("parseDuration(%q) = %v, %v, want %v", s, got, err, want)
+				t.Errorf("ParseDuration(%q) = %v, %v, want %v", s, got, err, want)
 			}
 		}
 		if err == nil && got < 0 {
-			t.Errorf("parseDuration(%q) = %v, a negative duration", s, got)
+			t.Errorf("ParseDuration(%q) = %v, a negative duration", s, got)
 		}
 	})
 }

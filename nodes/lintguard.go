@@ -92,7 +92,7 @@ type pathUse struct {
 // verifiedUses appends the paths of a list that are no patterns.
 func verifiedUses(uses []pathUse, file, dir string, refs []PathRef) []pathUse {
 	for _, ref := range refs {
-		if !strings.ContainsAny(ref.Path, "*?[") {
+		if !strings.ContainsAny(ref.Path, wildcards) {
 			uses = append(uses, pathUse{file: file, dir: dir, path: ref.Path, line: ref.Line})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
@@ -74,7 +75,7 @@ type RenderedValue struct {
 }
 
 var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
-	Name: "rendered", Version: 2, Order: 80,
+	Name: "rendered", Version: 3, Order: 80,
 	Params: func(c *cas.Coder, n *Rendered) {
 		codeMapParams(c, &n.Map)
 		c.Uint8((*uint8)(&n.Format))
@@ -129,27 +130,43 @@ func (n Rendered) Compute(r graph.Reader) (v RenderedValue, err error) {
 			v.Notices = append(v.Notices, w)
 		}
 	}
-	o := render.Options{Annotate: n.Annotate, ASCII: n.ASCII}
 	switch n.Format {
 	case JSON:
 		v.Text = ir.AppendJSON(nil, &m.IR, ir.FullForm)
 		v.RootAt = rootOffset(v.Text)
-	case MarkdownText:
-		v.Text = render.Markdown(&m.IR, o)
 	case ExplainText:
 		suggestions, err := n.suggestions(r, &m.IR)
 		if err != nil {
 			return v, err
 		}
-		v.Text = render.Explain(&m.IR, render.ExplainOptions{NotLoaded: n.NotLoaded, Color: n.Color, Suggestions: suggestions})
+		accounts, err := graph.Need(r, GuardAccounts{n.Layers})
+		if err != nil {
+			return v, err
+		}
+		v.Text = render.Explain(&m.IR, render.ExplainOptions{NotLoaded: n.NotLoaded, Color: n.Color, Suggestions: suggestions, Guards: accounts})
 	case ExplainJSON:
 		v.Text = ir.AppendTraceJSON(nil, &m.IR)
 	default:
-		model := formatNames[n.Format]
-		v.Text, _ = render.Model(&m.IR, model, o)
-		v.Notices = append(v.Notices, render.Disagreements(&m.IR, model)...)
+		v.Text, _ = n.Text(&m.IR, time.Time{})
+		if n.Format != MarkdownText {
+			v.Notices = append(v.Notices, render.Disagreements(&m.IR, formatNames[n.Format])...)
+		}
 	}
 	return v, nil
+}
+
+// Text returns a map as text for an LLM, with the ages of guards' results at a moment,
+// or, when that is zero, with their times (D-49). It is false for formats that are not
+// for an LLM.
+func (n Rendered) Text(m *ir.Map, now time.Time) ([]byte, bool) {
+	o := render.Options{Annotate: n.Annotate, ASCII: n.ASCII, Now: now}
+	switch n.Format {
+	case JSON, ExplainText, ExplainJSON:
+		return nil, false
+	case MarkdownText:
+		return render.Markdown(m, o), true
+	}
+	return render.Model(m, formatNames[n.Format], o)
 }
 
 // rootOffset returns where the "root" line of a JSON map belongs: after the line

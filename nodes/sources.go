@@ -145,61 +145,112 @@ func sourcesOf(r graph.Reader, dir string) (Sources, error) {
 	return Sources{Dir: dir, Ignore: joinIgnore(files, dirs), Below: above.Below}, nil
 }
 
-// globbing is a pattern on its way down the tree.
+// wildcards begin what makes a path a pattern.
+const wildcards = "*?["
+
+// globbing is a directory on a pattern's way down the tree.
 type globbing struct {
 	Sources
-	rest []string
+	// at are the segments that a name in the directory may match.
+	at []int
 }
 
 // glob returns the paths that a pattern with wildcards leads to from a directory
 // without links, sorted: '*', '?' and '[..]' within a segment, '**' for any number of
-// them. Wildcards pass over hidden names and over what ignore rules leave out.
-func glob(r graph.Reader, dir string, pattern []string) ([]string, error) {
-	for len(pattern) > 0 && !strings.ContainsAny(pattern[0], "*?[") {
-		to, err := resolve(r, dir, pattern[0])
+// them. Wildcards pass over hidden names and over what ignore rules leave out. Each
+// directory is looked at once, however many '**' the pattern has.
+func glob(r graph.Reader, dir string, segs []string) ([]string, error) {
+	for !strings.ContainsAny(segs[0], wildcards) {
+		to, err := resolve(r, dir, segs[0])
 		if err != nil || to.Type != graph.Directory || to.Escapes {
 			return nil, err
 		}
-		dir, pattern = to.Path, pattern[1:]
+		dir, segs = to.Path, segs[1:]
+	}
+	p, ok := newPathPattern(segs)
+	if !ok {
+		return nil, nil
 	}
 	start, err := sourcesOf(r, dir)
 	if err != nil {
 		return nil, err
 	}
 	var found []string
-	seen := map[string]bool{}
-	for next := []globbing{{start, pattern}}; len(next) > 0; next = next[1:] {
+	for next := []globbing{{start, p.enter(nil, 0)}}; len(next) > 0; next = next[1:] {
 		here := next[0]
-		key := here.Dir + "\x00" + strings.Join(here.rest, "/")
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
 		files, dirs, err := here.names(r)
 		if err != nil {
 			return nil, err
 		}
-		segment, rest := here.rest[0], here.rest[1:]
-		if segment == "**" && len(rest) > 0 {
-			next = append(next, globbing{here.Sources, rest})
-		}
 		for _, d := range dirs {
-			switch name := base(d.Dir); {
-			case segment == "**" && wildcardsMay(name):
-				next = append(next, globbing{d, here.rest})
-			case segment == "**" || !matchSegment(segment, name, false):
-			case len(rest) == 0:
+			at, ends := p.step(here.at, base(d.Dir), true)
+			if ends {
 				found = append(found, d.Dir)
-			default:
-				next = append(next, globbing{d, rest})
+			}
+			if len(at) > 0 {
+				next = append(next, globbing{d, at})
 			}
 		}
 		for _, name := range files {
-			if len(rest) == 0 && (segment == "**" && wildcardsMay(name) || segment != "**" && matchSegment(segment, name, false)) {
+			if _, ends := p.step(here.at, name, false); ends {
 				found = append(found, join(here.Dir, name))
 			}
 		}
 	}
 	slices.Sort(found)
-	return slices.Compact(found), nil
+	return found, nil
+}
+
+// pathPattern is a pattern's segments.
+type pathPattern []string
+
+// newPathPattern makes one '**' of several, and reports false for a pattern that is
+// longer than any path that a scan meets.
+func newPathPattern(segs []string) (p pathPattern, ok bool) {
+	plain := 0
+	for i, s := range segs {
+		if s != "**" {
+			plain++
+		} else if i > 0 && segs[i-1] == s {
+			continue
+		}
+		p = append(p, s)
+	}
+	return p, plain <= maxScanDepth+1
+}
+
+// enter adds the segments that come next when those before segment i are matched: a
+// '**' stands for nothing, too.
+func (p pathPattern) enter(at []int, i int) []int {
+	for ; i < len(p); i++ {
+		if !slices.Contains(at, i) {
+			at = append(at, i)
+		}
+		if p[i] != "**" {
+			break
+		}
+	}
+	return at
+}
+
+// step returns the segments that are next below a name, and whether the name is what
+// the pattern leads to.
+func (p pathPattern) step(at []int, name string, dir bool) (next []int, ends bool) {
+	for _, i := range at {
+		last := i+1 == len(p)
+		switch {
+		case p[i] == "**" && !wildcardsMay(name):
+		case p[i] == "**" && dir:
+			next = p.enter(next, i)
+		case p[i] == "**":
+			ends = ends || last
+		// Brackets are often meant as they stand: app/[id]/page.tsx.
+		case p[i] != name && !matchSegment(p[i], name, false):
+		case last:
+			ends = true
+		default:
+			next = p.enter(next, i+1)
+		}
+	}
+	return next, ends
 }

@@ -45,6 +45,13 @@ func (n Trust) Compute(r graph.Reader) (v TrustValue, err error) {
 	if err != nil {
 		return v, err
 	}
+	if anchor.Root != "." {
+		// A project inside the workspace that the workspace does not list: its texts may be
+		// imported, but it does not say what they may run here (D-07).
+		if anchor, err = graph.Need(r, Anchor{Target: ".", Explicit: n.Explicit}); err != nil {
+			return v, err
+		}
+	}
 	ws, sub, err := configs(r, anchor)
 	if err != nil {
 		return v, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,6 +104,10 @@ func TestVerifyAligns(t *testing.T) {
 	}
 	if column < 0 {
 		t.Error("no line has a directory")
+	}
+	wide := &ir.VerifyReport{Guards: []ir.VerifiedGuard{{Verification: ir.Verification{Guard: "日本", Status: ir.Passed}}}}
+	if text := string(Verify(wide, VerifyOptions{})); !strings.HasPrefix(text, "✓ passed  日本  in (root)\n") {
+		t.Errorf("a column is as wide as what it shows: %q", text)
 	}
 	r.Guards[2].Guard = strings.Repeat("w", 500)
 	for line := range strings.SplitSeq(string(Verify(r, VerifyOptions{})), "\n") {
@@ -239,6 +244,37 @@ func TestJUnit(t *testing.T) {
 	}
 	if d := cmp.Diff(want, suite.Cases[1].Failure); d != "" || suite.Cases[1].Time != "3.421" {
 		t.Errorf("time %s, failure (-want +got):\n%s", suite.Cases[1].Time, d)
+	}
+}
+
+// TestVerifyJSONHasTheFieldsOfMaps: a guard of a report begins as a verification of a
+// map reads, field by field.
+func TestVerifyJSONHasTheFieldsOfMaps(t *testing.T) {
+	next := 700_000
+	var v ir.Verification
+	mark(reflect.ValueOf(&v).Elem(), &next)
+	var inMap struct {
+		Verifications []json.RawMessage `json:"verifications"`
+	}
+	var inReport struct {
+		Guards []json.RawMessage `json:"guards"`
+	}
+	for text, into := range map[string]any{
+		string(ir.AppendJSON(nil, &ir.Map{Verifications: []ir.Verification{v, {}}}, ir.FullForm)):                        &inMap,
+		string(ir.AppendVerifyJSON(nil, &ir.VerifyReport{Guards: []ir.VerifiedGuard{{Verification: v, Ran: true}, {}}})): &inReport,
+	} {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range inMap.Verifications {
+		one, other := new(bytes.Buffer), new(bytes.Buffer)
+		if json.Compact(one, inMap.Verifications[i]) != nil || json.Compact(other, inReport.Guards[i]) != nil {
+			t.Fatal("no JSON")
+		}
+		if fields := strings.TrimSuffix(one.String(), "}") + ","; !strings.HasPrefix(other.String(), fields) {
+			t.Errorf("a guard of a report is\n%s\nand does not begin with\n%s", other, fields)
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ const (
 var (
 	// errNegative is a command's own negative answer.
 	errNegative = errors.New("the answer is no")
+	// errBlocked is errNegative for a harness that lets only one status block.
+	errBlocked = errors.New("the answer is no, to a hook")
 	// errStrict is a map with errors under --strict.
 	errStrict = errors.New("findings under --strict")
 	// errEnvironment is trouble around a command that was reported item by item.
@@ -44,7 +46,7 @@ func exitCode(err error) int {
 		return 0
 	case errors.Is(err, errNegative), errors.As(err, &refusal):
 		return 1
-	case errors.As(err, &misuse):
+	case errors.As(err, &misuse), errors.Is(err, errBlocked):
 		return 2
 	case errors.Is(err, errStrict):
 		return 3
@@ -63,7 +65,7 @@ func (a *app) findings(err error) []ir.Diagnostic {
 		ended       *interrupted
 	)
 	switch {
-	case errors.Is(err, errNegative), errors.Is(err, errStrict), errors.Is(err, errEnvironment), errors.Is(err, errPipe), errors.As(err, &ended):
+	case errors.Is(err, errNegative), errors.Is(err, errBlocked), errors.Is(err, errStrict), errors.Is(err, errEnvironment), errors.Is(err, errPipe), errors.As(err, &ended):
 		return nil
 	case errors.As(err, &refusal):
 		return refusal.Diagnostics

@@ -92,6 +92,8 @@ func (a *app) run(args []string) error {
 		return a.runLint()
 	case "targets":
 		return a.runTargets()
+	case "verify":
+		return a.runVerify()
 	case "import":
 		return a.runImport()
 	case "publish":
@@ -146,6 +148,13 @@ func (a *app) workspace() (*mwp.Workspace, error) {
 	o := mwp.Options{
 		Dir: dir, Root: a.root, Fresh: a.fresh, VerifyCache: a.verifyCache,
 		Offline: a.offline, AllowInsecure: a.insecure, Progress: a.progress,
+		Guards: mwp.GuardOptions{UserDir: a.userDir(), TrustKey: a.env("MWP_TRUST_KEY")},
+	}
+	if a.command == &cmdVerify || a.verifyMap {
+		o.Guards.Env = os.Environ()
+	}
+	if !a.now.IsZero() {
+		o.Guards.Now = func() time.Time { return a.now }
 	}
 	if o.CacheDir = a.cacheDir; o.CacheDir != "" && !filepath.IsAbs(o.CacheDir) {
 		o.CacheDir = filepath.Join(dir, o.CacheDir)

@@ -16,8 +16,22 @@ import (
 func (a *app) request(target string) mwp.Request {
 	return mwp.Request{
 		Target: target, Format: a.format, NoRoot: a.noRoot, Window: a.window, Overrides: a.overrides,
-		Annotate: a.annotate, ASCII: a.ascii, AllowFloating: a.floating,
+		Annotate: a.annotate, ASCII: a.ascii, AllowFloating: a.floating, Relative: a.relativeTo(),
 	}
+}
+
+// relativeTo returns the moment that ages are counted from, zero for times (D-49).
+func (a *app) relativeTo() time.Time {
+	if !a.relativeTimes {
+		return time.Time{}
+	}
+	if !a.now.IsZero() {
+		return a.now
+	}
+	if t, ok := moment(a.env("SOURCE_DATE_EPOCH")); ok {
+		return t
+	}
+	return time.Now()
 }
 
 // target returns the one target, "" for the whole project.
@@ -52,6 +66,11 @@ func (a *app) runMap() error {
 	if err != nil {
 		return err
 	}
+	if a.verifyMap {
+		if err := a.verifyBefore(ws, target); err != nil {
+			return err
+		}
+	}
 	r, err := ws.Map(a.ctx, a.request(target))
 	if err != nil {
 		return a.cause(err)
@@ -64,6 +83,9 @@ func (a *app) runMap() error {
 func (a *app) mapEach() error {
 	if a.format != mwp.JSON {
 		return misspelt("leave --render out", "--each prints JSON")
+	}
+	if a.verifyMap {
+		return misspelt("run `mwp verify` with the targets first", "--verify takes one target")
 	}
 	ws, err := a.workspace()
 	if err != nil {
@@ -117,13 +139,7 @@ func (a *app) deliver(text []byte, results ...*mwp.Result) error {
 	a.log(results)
 	for _, r := range results {
 		if err := r.Record(); err != nil {
-			what := "not cached: "
-			if errors.Is(err, mwp.ErrNotTrimmed) {
-				what = "cached, but the cache could not be trimmed: "
-			}
-			if !a.quiet {
-				a.note(what + mwp.Innermost(err).Error() + " (the answer is complete; see mwp cache status)")
-			}
+			a.notKept(err)
 			break
 		}
 	}
@@ -138,6 +154,17 @@ func (a *app) deliver(text []byte, results ...*mwp.Result) error {
 		return errStrict
 	}
 	return nil
+}
+
+// notKept says that an answer was not cached.
+func (a *app) notKept(err error) {
+	what := "not cached: "
+	if errors.Is(err, mwp.ErrNotTrimmed) {
+		what = "cached, but the cache could not be trimmed: "
+	}
+	if !a.quiet {
+		a.note(what + mwp.Innermost(err).Error() + " (the answer is complete; see mwp cache status)")
+	}
 }
 
 // write writes the text to stdout, or to the file that -o names.

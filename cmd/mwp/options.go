@@ -3,6 +3,7 @@ package main
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -36,6 +37,16 @@ type options struct {
 	limit                        int
 	check, frozen, update        bool
 	remote                       string
+
+	staged, stale, trustAdHoc, noDiscoveries, yes bool
+	affected, hook, override, reason              string
+	verifyFormat                                  string
+	lasting                                       time.Duration
+	jobs                                          int
+	verifyMap, relativeTimes                      bool
+	// now is the clock that results of guards are dated and judged by, zero for the
+	// system's.
+	now time.Time
 }
 
 // setter returns what takes a flag's value and answers with what is wrong with it,
@@ -201,7 +212,90 @@ func (o *options) moduleSetter(spec *flagSpec) func(string) string {
 	case &flagRemote:
 		return words(&o.remote)
 	}
+	return o.guardSetter(spec)
+}
+
+// guardSetter is setter for the flags of guards.
+func (o *options) guardSetter(spec *flagSpec) func(string) string {
+	switch spec {
+	case &flagStaged:
+		return toggle(&o.staged)
+	case &flagStale:
+		return toggle(&o.stale)
+	case &flagTrustAdHoc:
+		return toggle(&o.trustAdHoc)
+	case &flagNoDiscoveries:
+		return toggle(&o.noDiscoveries)
+	case &flagYes:
+		return toggle(&o.yes)
+	case &flagMapVerify:
+		return toggle(&o.verifyMap)
+	case &flagRelative:
+		return toggle(&o.relativeTimes)
+	case &flagAffected:
+		return words(&o.affected)
+	case &flagOverride:
+		return words(&o.override)
+	case &flagReason:
+		return words(&o.reason)
+	case &flagHook:
+		return among(&o.hook, hookNames)
+	case &flagVerifyFormat:
+		return among(&o.verifyFormat, verifyFormats)
+	case &flagFor:
+		return func(s string) string {
+			d, err := mwp.ParseDuration(s)
+			if err != nil || d <= 0 {
+				return quoted(s) + " is no time: write 30m, 4h or 1d"
+			}
+			o.lasting = d
+			return ""
+		}
+	case &flagJobs:
+		return func(s string) string {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 1 {
+				return quoted(s) + " is no number of guards: write 1 or more"
+			}
+			o.jobs = n
+			return ""
+		}
+	case &flagNow:
+		return func(s string) string {
+			var ok bool
+			if o.now, ok = moment(s); !ok {
+				return quoted(s) + " is no moment: write 2026-05-17T10:42:00Z, or seconds since 1970"
+			}
+			return ""
+		}
+	}
 	return nil
+}
+
+// among takes one of some words.
+func among(p *string, names func() []string) func(string) string {
+	return func(s string) string {
+		for _, n := range names() {
+			if n == s {
+				*p = s
+				return ""
+			}
+		}
+		return oneOf(s, names())
+	}
+}
+
+// moment reads a point in time.
+func moment(s string) (time.Time, bool) {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 && n < 1<<35 {
+		return time.Unix(n, 0).UTC(), true
+	}
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
+		if t, err := time.Parse(form, s); err == nil && t.Year() >= 1970 && t.Year() < 2200 {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
 }
 
 // words takes any text that is not empty.
@@ -326,6 +420,8 @@ func (a *app) wantsJSON() bool {
 		return false
 	case &cmdMap:
 		return a.format == mwp.JSON
+	case &cmdVerify:
+		return a.verifyFormat == verifyJSON
 	case &cmdLint:
 		return a.reportFormat == mwp.ReportJSON || a.reportFormat == mwp.ReportSARIF
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -34,5 +35,5 @@ func (a *app) working(what string) (stop func()) {
 			}
 		}
 	}()
-	return func() { close(done); <-ended }
+	return sync.OnceFunc(func() { close(done); <-ended })
 }

@@ -94,6 +94,25 @@ var (
 	flagUpdate     = flagSpec{name: "update", help: "look references up anew; without arguments all of them"}
 	flagRemote     = flagSpec{name: "remote", arg: "NAME", help: "the remote to push to (default origin, or the only one)"}
 	flagWithBase   = flagSpec{name: "with-base", help: "add the module that explains the conventions to an LLM"}
+	flagMapVerify  = flagSpec{name: "verify", help: "run the map's guards first"}
+	flagRelative   = flagSpec{name: "relative-times", help: "how long ago guards passed, instead of when"}
+	flagNow        = flagSpec{name: "now", arg: "TIME", help: "the time that results of guards are dated and judged by"}
+	flagStaged     = flagSpec{name: "staged", help: "the guards of what the next git commit changes"}
+	flagStale      = flagSpec{name: "stale", help: "only guards whose last result does not count any more"}
+	flagAffected   = flagSpec{name: "affected", arg: "REVISION", help: "only guards that rest on a file that differs from it"}
+	flagJobs       = flagSpec{name: "jobs", spellings: []string{"j"}, arg: "N", help: "guards that run at once (default 1)"}
+	flagTrustAdHoc = flagSpec{name: "trust-adhoc", help: "run guards that nobody agreed to, this once"}
+	flagOverride   = flagSpec{name: "override", arg: "GUARD", help: "work on while this guard fails: its command, name or key"}
+	flagReason     = flagSpec{name: "reason", arg: "TEXT", help: "why, for --override"}
+	flagFor        = flagSpec{name: "for", arg: "TIME", help: "how long an override holds (default 4h)"}
+	flagYes        = flagSpec{name: "yes", help: "confirm an override without a terminal"}
+	flagHook       = flagSpec{name: "hook", arg: "HARNESS", values: hookNames, help: "claude: exit with 2 and say why on stderr"}
+
+	flagNoDiscoveries = flagSpec{name: "no-discoveries", help: "leave discoveries.md as it is"}
+	flagVerifyFormat  = flagSpec{name: "format", arg: "FORMAT", values: verifyFormats, help: "text, json or junit (default text)"}
+	flagVerifyJSON    = flagSpec{name: "json", means: "format=json", help: "the same as --format json"}
+	flagVerifyJUnit   = flagSpec{name: "junit", means: "format=junit", help: "the same as --format junit"}
+
 	cacheChoices   = []string{"status", "clean", "fsck", "show"}
 	shellChoices   = []string{"bash", "zsh", "fish", "powershell"}
 	topicExitCodes = "exit-codes"
@@ -102,7 +121,7 @@ var (
 )
 
 var commands = [...]*command{
-	&cmdMap, &cmdExplain, &cmdLint, &cmdTargets, &cmdImport, &cmdPublish, &cmdInit, &cmdConfig, &cmdCache, &cmdVersion, &cmdHelp, &cmdCompletion,
+	&cmdMap, &cmdVerify, &cmdExplain, &cmdLint, &cmdTargets, &cmdImport, &cmdPublish, &cmdInit, &cmdConfig, &cmdCache, &cmdVersion, &cmdHelp, &cmdCompletion,
 }
 
 var cmdMap = command{
@@ -115,12 +134,42 @@ that does not exist yet is fine.`,
 	flags: []*flagSpec{
 		&flagRender, &flagFormat, &flagMapJSON, &flagBudget, &flagWindow, &flagTokens, &flagStrict, &flagFresh, &flagVerify,
 		&flagNoRoot, &flagAnnotate, &flagOutput, &flagEach, &flagSession, &flagOffline, &flagFloating, &flagInsecure,
+		&flagMapVerify, &flagNoDiscoveries, &flagRelative, &flagNow,
 	},
 	words: -1,
 	examples: []example{
 		{"mwp map", "the whole project, as JSON"},
 		{"mwp map dev/browser-sdk/src/client.ts --render markdown", "to paste into an LLM session"},
 		{"mwp map backend --render claude --budget l3=4000 -o map.md", "framed for a model, one budget raised, into a file"},
+	},
+}
+
+var cmdVerify = command{
+	name: "verify", summary: "run the guards behind a map, and record their results",
+	usage: []string{"mwp verify [target...] [flags]", "mwp verify --override GUARD --reason TEXT [flags]"},
+	text: `Runs the commands by which context files prove what they say, and prints a report.
+Without a target it runs every guard that the workspace declares. Exits with 1
+when one fails or may not run.
+
+Built-in commands (cargo test, cargo clippy, pytest, npm run SCRIPT, pnpm SCRIPT)
+and those that [trust] allowed_guards lists run at once. About any other it asks
+in a terminal, and remembers the answer until the command, its script or its
+module changes; without a terminal such a guard does not run.
+
+Results are kept in .mwp/guards.cache.json, signed with this user's key, and
+count until they expire or a file that the guard rests on changes. A failure
+counts until the guard passes.`,
+	flags: []*flagSpec{
+		&flagStaged, &flagStale, &flagAffected, &flagJobs, &flagTrustAdHoc, &flagVerifyFormat, &flagVerifyJSON, &flagVerifyJUnit, &flagHook,
+		&flagOverride, &flagReason, &flagFor, &flagYes, &flagNoDiscoveries, &flagNow, &flagStdin, &flagStdin0, &flagOutput,
+		&flagOffline, &flagFloating, &flagInsecure,
+	},
+	words: -1,
+	examples: []example{
+		{"mwp verify", "every guard of the workspace"},
+		{"mwp verify backend/src/api --stale", "what a map of it shows, as far as it is out of date"},
+		{"mwp verify --staged", "in a git hook: what the commit touches"},
+		{"mwp verify --override ./check.sh --reason \"broken runner\" --for 2h", "a person decides"},
 	},
 }
 
@@ -131,7 +180,7 @@ var cmdExplain = command{
 which rule, what is not and why. Paths are relative to the workspace root.`,
 	flags: []*flagSpec{
 		&flagJSON, &flagWhy, &flagWhyNot, &flagNotLoaded, &flagGraph, &flagAll, &flagBudget, &flagWindow, &flagTokens, &flagFresh,
-		&flagVerify, &flagOffline, &flagFloating, &flagInsecure,
+		&flagVerify, &flagOffline, &flagFloating, &flagInsecure, &flagNow,
 	},
 	words: 1,
 	examples: []example{
@@ -278,7 +327,7 @@ var cmdHelp = command{
 	usage:   []string{"mwp help [command|exit-codes|environment|nodes]"},
 	text:    "Without an argument, lists the commands.",
 	words:   1,
-	choices: []string{"map", "explain", "lint", "targets", "import", "publish", "init", "config", "cache", "version", "completion", "exit-codes", "environment", "nodes"},
+	choices: []string{"map", "verify", "explain", "lint", "targets", "import", "publish", "init", "config", "cache", "version", "completion", "exit-codes", "environment", "nodes"},
 	examples: []example{
 		{"mwp help map", "everything about one command"},
 		{"mwp help exit-codes", "what the exit status means"},

@@ -16,7 +16,7 @@ func readPrivate(path string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, unfit("expected a file, found " + noun(info.Mode()))
+		return nil, unfit("expected a file, found something else")
 	}
 	f, err := os.Open(path)
 	if err != nil {

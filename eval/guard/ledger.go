@@ -31,16 +31,27 @@ func NewLedger(k *Key) *Ledger { return &Ledger{k} }
 // Signer returns the name of the key whose records are believed (Key.Signer).
 func (l *Ledger) Signer() string { return l.key.Signer() }
 
-// Parse returns what a ledger says, by guard; nil is a ledger that does not exist. It
-// sets Signer and either Run or Foreign, and leaves Phase and Overridden to those who
-// know the time. The moments of a run are whole milliseconds.
+// Parse returns what a ledger says, by guard. It sets Signer and either Run or Foreign,
+// and leaves Phase and Overridden to those who know the time. The moments of a run are
+// whole milliseconds.
 //
 // A record counts when it carries this user's signature, whatever is wrong with the
-// file around it; of several for one guard, the one that ran last. problem is one
-// sentence about what does not count and should, beginning with a line and column
-// where there is one place; "" when nothing is to be reported. Records of other users
-// are nothing to report.
-func (l *Ledger) Parse(file []byte) (states map[cas.Key]graph.RecordState, problem string) {
+// file around it; of several for one guard, the one that ran last.
+func (l *Ledger) Parse(file []byte) map[cas.Key]graph.RecordState {
+	states, _ := l.parse(file)
+	return states
+}
+
+// Problem returns one sentence about what does not count in a ledger and should,
+// beginning with a line and column where there is one place: for a warning that names
+// the file before it. It is "" when nothing is to be reported, for a ledger that does
+// not exist, nil, and for the records of other users.
+func (l *Ledger) Problem(file []byte) string {
+	_, problem := l.parse(file)
+	return problem
+}
+
+func (l *Ledger) parse(file []byte) (states map[cas.Key]graph.RecordState, problem string) {
 	if file == nil {
 		return nil, ""
 	}
@@ -139,7 +150,7 @@ func (r *Records) Set(rec Record) {
 // stay as they are, at most 2,000 in all and at most 16 MiB, the oldest going first.
 //
 // A file that does not count as a whole is kept beside the new one, once, as
-// guards.cache.json.broken, and problem is what Parse says of it. The error is change's
+// guards.cache.json.broken, and problem is what Problem says of it. The error is change's
 // own, or a *FileError; then the file is as it was. Without a key to sign with Update
 // panics.
 func (l *Ledger) Update(ctx context.Context, p Project, change func(*Records) error) (problem string, err error) {

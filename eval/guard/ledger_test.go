@@ -187,7 +187,7 @@ func TestParse(t *testing.T) {
 	before.Guard, before.Cwd, before.Run.Reason = "", "a\xffb", "sig\x00nal \u202e𝒳"
 	record(t, p, k, exact, before, sample(5))
 
-	states, problem := NewLedger(k).Parse(ledgerOf(t, p))
+	states, problem := NewLedger(k).parse(ledgerOf(t, p))
 	want := map[cas.Key]graph.RecordState{}
 	for _, r := range []Record{exact, before, sample(5)} {
 		run := r.Run
@@ -264,7 +264,7 @@ func TestUsersSideBySide(t *testing.T) {
 		{&Key{signer: noSigner}, 1, "none", true, false, false},
 		{ann, 3, "", false, false, false},
 	} {
-		states, problem := NewLedger(c.key).Parse(both)
+		states, problem := NewLedger(c.key).parse(both)
 		got := states[sample(c.guard).Key]
 		if got.Signer != c.signer || got.Foreign != c.foreign || (got.Run != nil) != c.run || c.run && got.Run.Passed != c.passed || problem != "" {
 			t.Errorf("user %s, guard %d: %+v, problem %q", c.key.Signer(), c.guard, got, problem)
@@ -272,7 +272,7 @@ func TestUsersSideBySide(t *testing.T) {
 	}
 	record(t, p, bob, sample(2))
 	record(t, p, ann, sample(2))
-	states, _ := NewLedger(bob).Parse(ledgerOf(t, p))
+	states, _ := NewLedger(bob).parse(ledgerOf(t, p))
 	if states[passing.Key].Run == nil || states[sample(2).Key].Run == nil {
 		t.Error("bob's records are gone after ann's")
 	}
@@ -298,7 +298,7 @@ func TestSharedSecret(t *testing.T) {
 		key  *Key
 		want bool
 	}{{blanks, true}, {textKey(t, "CI"), false}, {dirKey, false}} {
-		states, problem := NewLedger(c.key).Parse(ledgerOf(t, q))
+		states, problem := NewLedger(c.key).parse(ledgerOf(t, q))
 		if got := states[sample(1).Key].Run != nil; got != c.want || problem != "" {
 			t.Errorf("signer %s believes the copied record: %v, want %v; %s", c.key.Signer(), got, c.want, problem)
 		}
@@ -344,7 +344,7 @@ func TestEdited(t *testing.T) {
 		`"mac": "`:                                `"mac": "0`,
 		`"override": {`:                           `"override": null, "x": {`,
 	} {
-		states, problem := NewLedger(ann).Parse(replaced(t, whole, old, new))
+		states, problem := NewLedger(ann).parse(replaced(t, whole, old, new))
 		if run := states[sample(1).Key].Run; run != nil {
 			t.Errorf("%s for %s: still believed", new, old)
 		}
@@ -364,7 +364,7 @@ func TestFlippedBits(t *testing.T) {
 	k := textKey(t, "ann")
 	record(t, p, k, overridden(1), sample(2))
 	whole := ledgerOf(t, p)
-	intact, _ := NewLedger(k).Parse(whole)
+	intact, _ := NewLedger(k).parse(whole)
 	spans := map[cas.Key][2]int{}
 	at := 0
 	for _, n := range []int{1, 2} {
@@ -377,7 +377,7 @@ func TestFlippedBits(t *testing.T) {
 		for bit := range 8 {
 			bad := append([]byte{}, whole...)
 			bad[i] ^= 1 << bit
-			states, problem := l.Parse(bad)
+			states, problem := l.parse(bad)
 			if signer := strings.LastIndex(string(whole[:i+1]), `"signer": "`); problem == "" && (signer < 0 || i >= signer+27) {
 				t.Fatalf("bit %d of byte %d: no problem", bit, i)
 			}
@@ -401,7 +401,7 @@ func TestCutOff(t *testing.T) {
 	whole := ledgerOf(t, p)
 	last := 0
 	for n := range len(whole) {
-		states, problem := NewLedger(k).Parse(whole[:n:n])
+		states, problem := NewLedger(k).parse(whole[:n:n])
 		if n < len(whole)-1 && problem == "" {
 			t.Fatalf("%d bytes: no problem", n)
 		}
@@ -438,6 +438,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"no object", strings.Replace(whole, "    {\n", "    7, null, {}, [], {\n", 1), "4 records are damaged and count for nothing", true},
 		{"a deep object", strings.Replace(whole, "    {\n", "    "+deep+", {\n", 1), "4:25: expected less deeply nested values, found [; what follows counts for nothing; 1 record is damaged and counts for nothing", false},
 		{"a comma too many", strings.Replace(whole, "\n  ]", ",\n  ]", 1), "22:3: expected a whole number, found ]; what follows counts for nothing; 1 record is damaged and counts for nothing", true},
+		{"no comma", strings.Replace(whole, "    {\n", "    {} {\n", 1), "4:8: expected a comma, found {; what follows counts for nothing; 1 record is damaged and counts for nothing", false},
 		{"CRLF", strings.ReplaceAll(whole, "\n", "\r\n"), "", true},
 		{"a byte-order mark", "\ufeff" + whole, `1:1: expected {, found \ufeff; what follows counts for nothing`, false},
 	} {
@@ -446,14 +447,14 @@ func TestBrokenFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o640); err != nil {
 			t.Fatal(err)
 		}
-		states, problem := NewLedger(k).Parse([]byte(c.text))
+		states, problem := NewLedger(k).parse([]byte(c.text))
 		if problem != c.problem || (states[sample(1).Key].Run != nil) != c.keeps {
 			t.Errorf("%s: %d records, problem %q, want %q", c.name, len(states), problem, c.problem)
 		}
 		if problem := record(t, p, k, sample(2)); problem != c.problem {
 			t.Errorf("%s: Update's problem %q, want %q", c.name, problem, c.problem)
 		}
-		states, problem = NewLedger(k).Parse(ledgerOf(t, p))
+		states, problem = NewLedger(k).parse(ledgerOf(t, p))
 		if states[sample(2).Key].Run == nil || (states[sample(1).Key].Run != nil) != c.keeps || problem != "" {
 			t.Errorf("%s: after an update %d records, problem %q", c.name, len(states), problem)
 		}
@@ -465,7 +466,7 @@ func TestBrokenFiles(t *testing.T) {
 			t.Errorf("%s: the file's mode is now %v, %v", c.name, info.Mode(), err)
 		}
 	}
-	if states, problem := NewLedger(k).Parse(nil); states != nil || problem != "" {
+	if states, problem := NewLedger(k).parse(nil); states != nil || problem != "" {
 		t.Errorf("Parse(nil) = %v, %q", states, problem)
 	}
 }
@@ -498,13 +499,13 @@ func TestHugeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "the file has more than 16 MiB, and counts for nothing"
-	if states, problem := NewLedger(k).Parse(huge); states != nil || problem != want {
+	if states, problem := NewLedger(k).parse(huge); states != nil || problem != want {
 		t.Errorf("Parse = %v, %q", states, problem)
 	}
 	if problem := record(t, p, k, sample(1)); problem != want {
 		t.Errorf("Update's problem %q", problem)
 	}
-	if states, problem := NewLedger(k).Parse(ledgerOf(t, p)); len(states) != 1 || problem != "" {
+	if states, problem := NewLedger(k).parse(ledgerOf(t, p)); len(states) != 1 || problem != "" {
 		t.Errorf("after an update %v, %q", states, problem)
 	}
 }
@@ -533,7 +534,7 @@ func TestDoubled(t *testing.T) {
 		"override first": {set, failing}, "override last": {failing, set, old},
 	} {
 		text := texts(list...)
-		states, problem := NewLedger(k).Parse(text)
+		states, problem := NewLedger(k).parse(text)
 		if got := states[failing.Key]; got.Run == nil || !cmp.Equal(*got.Run, failing.Run) || problem != "" {
 			t.Errorf("%s: %+v, problem %q", name, got.Run, problem)
 		}
@@ -563,8 +564,8 @@ func TestBounded(t *testing.T) {
 		t.Errorf("problem %q", problem)
 	}
 	file := ledgerOf(t, p)
-	anns, _ := NewLedger(ann).Parse(file)
-	states, _ := NewLedger(bob).Parse(file)
+	anns, _ := NewLedger(ann).parse(file)
+	states, _ := NewLedger(bob).parse(file)
 	if got := strings.Count(string(file), `"guard"`); got != maxListed {
 		t.Errorf("%d records, want %d", got, maxListed)
 	}
@@ -649,7 +650,7 @@ func TestGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	states, problem := NewLedger(k).Parse(ledgerOf(t, p))
+	states, problem := NewLedger(k).parse(ledgerOf(t, p))
 	if len(states) != 8*each || problem != "" {
 		t.Errorf("%d records, want %d; problem %q", len(states), 8*each, problem)
 	}
@@ -670,7 +671,7 @@ func BenchmarkParse(b *testing.B) {
 			b.ReportAllocs()
 			l := NewLedger(k)
 			for b.Loop() {
-				if states, problem := l.Parse(file); len(states) != n || problem != "" {
+				if states, problem := l.parse(file); len(states) != n || problem != "" {
 					b.Fatal(len(states), problem)
 				}
 			}

@@ -112,16 +112,6 @@ func shown(s string) string {
 	return b.String()
 }
 
-func noun(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeSymlink != 0:
-		return "a link"
-	}
-	return "a socket, pipe or device"
-}
-
 // lockPatience is how long the lock of a side file is waited for (D-103).
 const lockPatience = 5 * time.Second
 

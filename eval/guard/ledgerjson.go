@@ -57,9 +57,14 @@ func (r *jsonReader) next(c byte) bool {
 }
 
 func (r *jsonReader) expect(c byte) {
-	if !r.next(c) {
-		r.fail(string(rune(c)))
+	if r.next(c) {
+		return
 	}
+	if c == ',' {
+		r.fail("a comma")
+		return
+	}
+	r.fail(string(rune(c)))
 }
 
 // word reports whether a word comes next, and passes over it.

@@ -67,7 +67,10 @@ func readList(text, name string, each func(*jsonReader) bool) (f findings) {
 		}
 		r.blank()
 		start := r.at
-		if r.want == "" && each(r) {
+		if r.want != "" {
+			break
+		}
+		if each(r) {
 			continue
 		}
 		f.damaged++

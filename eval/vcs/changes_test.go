@@ -74,7 +74,7 @@ func changed(t *testing.T, dir, base string, want ...string) {
 // the work tree.
 func TestChangedPathsInEveryState(t *testing.T) {
 	hermetic(t)
-	names := []string{"kept", "committed", "staged", "unstaged", "reverted", "staged-reverted", "gone", "gone-staged", "unlisted", "back", "staged-gone", "subway"}
+	names := []string{"kept", "committed", "staged", "unstaged", "reverted", "restored", "staged-reverted", "gone", "gone-staged", "unlisted", "back", "staged-gone", "subway"}
 	files := map[string]string{".gitignore": "ignored\nlisted\n"}
 	for _, n := range names {
 		files[n], files["sub/"+n] = "1", "1"
@@ -83,7 +83,7 @@ func TestChangedPathsInEveryState(t *testing.T) {
 	base := git(t, dir, "rev-parse", "HEAD")
 	top := map[string]string{"subway": "2"}
 	for _, at := range []string{"", "sub/"} {
-		top[at+"committed"], top[at+"reverted"], top[at+"new"] = "2", "2", "1"
+		top[at+"committed"], top[at+"reverted"], top[at+"restored"], top[at+"new"] = "2", "2", "2", "1"
 	}
 	commit(t, dir, top)
 	for _, at := range []string{"", "sub/"} {
@@ -97,7 +97,10 @@ func TestChangedPathsInEveryState(t *testing.T) {
 		for _, n := range []string{"unstaged", "untracked/x", "promised", "ignored", "unlisted"} {
 			write(t, dir, at+n, "2")
 		}
+		// Here the index differs from the commit, and there from the current commit alone.
 		write(t, dir, at+"reverted", "1")
+		write(t, dir, at+"restored", "1")
+		git(t, dir, "add", at+"restored")
 		write(t, dir, at+"staged-reverted", "1")
 		git(t, dir, "add", "--intent-to-add", at+"promised")
 		os.Remove(filepath.Join(dir, at, "staged-gone"))

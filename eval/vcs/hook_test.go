@@ -104,7 +104,8 @@ func hooks(t *testing.T, gitDir string, names ...string) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		write(t, gitDir, "hooks/"+name, "#!/bin/sh\n"+hookName+"="+name+" exec '"+self+"'\n")
+		// The race detector would wait for a second when the hook ends.
+		write(t, gitDir, "hooks/"+name, "#!/bin/sh\n"+hookName+"="+name+" GORACE=atexit_sleep_ms=0 exec '"+self+"'\n")
 		if err := os.Chmod(filepath.Join(gitDir, "hooks", name), 0o777); err != nil {
 			t.Fatal(err)
 		}

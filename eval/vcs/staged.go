@@ -2,8 +2,6 @@ package vcs
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,20 +78,18 @@ func (r *Repository) underWay(doing string) (string, error) {
 		name = filepath.Join(r.top, name)
 	}
 	dir := filepath.Dir(name)
-	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && !same(dir, r.gitDir) {
+	own := same(dir, r.gitDir)
+	if own && filepath.Base(name) == "index" {
 		return "", nil
 	}
-	_, err := os.Stat(name)
-	switch {
-	case err == nil:
-		return name, nil
-	case errors.Is(err, fs.ErrNotExist) && filepath.Base(name) == "index" && same(dir, r.gitDir):
-		// The repository has none yet.
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && !own {
 		return "", nil
 	}
 	// For git a file that is not there is an index without files.
-	e := notFound(doing, "there is no index "+name, "unset GIT_INDEX_FILE, or let it name an index of this repository")
-	return "", e
+	if _, err := os.Stat(name); err != nil {
+		return "", notFound(doing, "there is no index "+name, "unset GIT_INDEX_FILE, or let it name an index of this repository")
+	}
+	return name, nil
 }
 
 // below ends the arguments of a command that compares with the paths that count.

@@ -95,6 +95,7 @@ func TestParse(t *testing.T) {
 		{`a !`, `a !`, []string{shell}},
 		{`# a`, `# a`, []string{shell}},
 		{`_X1=1`, `_X1=1`, []string{shell}},
+		{`X+=1 a`, `X+=1 a`, []string{shell}},
 		{`X=`, `X=`, []string{shell}},
 		{`X="a b" c`, `X="a b" c`, []string{shell}},
 		{`cd`, `cd`, []string{shell}},

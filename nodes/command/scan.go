@@ -161,7 +161,6 @@ func (s *scanner) unclosed() {
 }
 
 func (s *scanner) operator(c byte) {
-	s.opaque = s.opaque || c == '<' && s.peek(1) == '<'
 	// The digits before a redirection are no word.
 	if c != '<' && c != '>' || strings.Trim(string(s.value), "0123456789") != "" {
 		s.close()

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// mayAsk reports whether somebody is there to answer (D-87).
+func (a *app) mayAsk() bool {
+	in, ok := a.stdin.(*os.File)
+	return ok && a.env("CI") == "" && isTerminal(in) && isTerminal(a.stderr)
+}
+
+// ask puts the question about an ad-hoc guard to the person at the terminal (D-42).
+func (a *app) ask(ctx context.Context, q mwp.GuardQuestion) (mwp.GuardAnswer, error) {
+	var b strings.Builder
+	field := func(name, value string) {
+		if value != "" {
+			b.WriteString("  " + name + strings.Repeat(" ", 10-len(name)) + ir.EscapeControls(value) + "\n")
+		}
+	}
+	b.WriteString("mwp: may this guard run?\n")
+	command := q.Command
+	if q.Shell {
+		command += "   (by a shell)"
+	}
+	field("command", command)
+	field("in", q.Dir)
+	field("declared", q.DeclaredIn)
+	field("script", q.Script)
+	if q.Foreign {
+		field("module", strings.TrimSpace("text from elsewhere "+q.Module))
+	}
+	field("why", q.Why)
+	a.stderr.Write([]byte(b.String()))
+	for {
+		a.stderr.Write([]byte("Run it, now and until it changes? [y]es, [n]o, ne[v]er: "))
+		line, err := a.readLine(ctx)
+		if err != nil {
+			return mwp.AnswerNo, err
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return mwp.AnswerYes, nil
+		case "v", "never":
+			return mwp.AnswerNever, nil
+		case "n", "no", "":
+			return mwp.AnswerNo, nil
+		}
+	}
+}
+
+// readLine reads a line from stdin, a byte at a time so that nothing behind it is
+// taken, and gives up when ctx ends: then nobody reads on.
+func (a *app) readLine(ctx context.Context) (string, error) {
+	read := make(chan string, 1)
+	go func() {
+		var line []byte
+		one := make([]byte, 1)
+		for {
+			n, err := a.stdin.Read(one)
+			if n > 0 && one[0] != '\n' {
+				line = append(line, one[0])
+			}
+			if err != nil || n > 0 && one[0] == '\n' || len(line) > 4096 {
+				read <- string(line)
+				return
+			}
+		}
+	}()
+	select {
+	case line := <-read:
+		return line, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}

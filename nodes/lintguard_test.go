@@ -1,0 +1,469 @@
+package nodes_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// guardCodes are what lint says of guards.
+var guardCodes = map[ir.Code]bool{
+	ir.GuardFailed: true, ir.GuardInvalid: true, ir.TrustMismatch: true, ir.GuardScriptMissing: true, ir.GuardScriptIgnored: true, ir.VerifiedPathMissing: true,
+}
+
+func lintedGuards(t *testing.T, root string) string {
+	t.Helper()
+	d := desk{root: root}
+	var b strings.Builder
+	for _, f := range d.eval(t, nodes.Lint{}).(ir.LintReport).Findings {
+		if guardCodes[f.Code] {
+			fmt.Fprintf(&b, "%s %s %s: %s\n", f.Severity, f.Code, f.Place(), f.Message)
+		}
+	}
+	return b.String()
+}
+
+// TestLintGuards is D-09, D-41, D-79 and D-113: what guards name and is not there,
+// what they claim and do not have, and static ones that fail.
+func TestLintGuards(t *testing.T) {
+	const anchor = "-- .mwp --\ndescription = \"d\"\n-- .git/HEAD --\nref: refs/heads/main\n-- a/here.sh --\n-- a/src/f.go --\n"
+	for _, c := range []struct{ name, tree, want string }{
+		{"nothing to say", anchor + `
+-- a/.mwp-context.md --
+---
+verified_paths: [src, src/f.go, '*.go', ../a/here.sh]
+guards:
+  - cmd: ./here.sh
+  - cmd: sh here.sh
+  - cmd: npm run test
+  - cmd: /usr/bin/true
+  - {exists: src}
+  - {cmd: npm run own, trust: project}
+  - {cmd: ./here.sh x, trust: ad-hoc}
+---
+A
+`, ""},
+		{"scripts that are not there", anchor + `
+-- a/.mwp-context.md --
+---
+guards:
+  - cmd: ./gone.sh
+  - cmd: sh check.sh
+  - cmd: [bash, -e, sub/check.sh]
+  - cmd: ../../out.sh
+  - cmd: ./gone.sh && ./here.sh
+---
+A
+`, `
+error guard_script_missing a/.mwp-context.md:3: the guard runs ./gone.sh, which does not exist
+error guard_script_missing a/.mwp-context.md:4: the guard runs check.sh, which does not exist
+error guard_script_missing a/.mwp-context.md:5: the guard runs sub/check.sh, which does not exist
+error guard_script_missing a/.mwp-context.md:6: the guard runs ../../out.sh, which does not exist
+error guard_script_missing a/.mwp-context.md:7: the guard runs ./gone.sh, which does not exist
+`},
+		{"a script that git ignores", anchor + `
+-- .gitignore --
+*.local.sh
+-- a/my.local.sh --
+-- a/.mwp-context.md --
+---
+guards: [{cmd: ./my.local.sh}]
+---
+A
+`, `
+warning guard_script_ignored a/.mwp-context.md:2: the guard runs ./my.local.sh, which git ignores (.gitignore:1), so other clones do not have it
+`},
+		{"verified paths, the file's and a guard's", anchor + `
+-- a/.mwp-context.md --
+---
+verified_paths:
+  - gone
+  - ../../out
+  - src
+guards:
+  - cmd: ./here.sh
+  - cmd: make check
+    verified_paths:
+      - src
+      - lib/gone.go
+---
+A
+`, `
+warning verified_path_missing a/.mwp-context.md:3: verified_paths names a/gone, which does not exist
+warning verified_path_missing a/.mwp-context.md:4: verified_paths names ../out, which does not exist
+warning verified_path_missing a/.mwp-context.md:11: verified_paths names a/lib/gone.go, which does not exist
+`},
+		{"verified paths without a guard", anchor + `
+-- a/.mwp-context.md --
+---
+verified_paths: [gone]
+---
+A
+`, `
+warning verified_path_missing a/.mwp-context.md:2: verified_paths names a/gone, which does not exist
+`},
+		{"an imported file's guards, once however often it is imported", anchor + `
+-- a/.mwp-context.md --
+---
+imports: [{workspace: lib/r.md}, {local: r.md}]
+---
+A
+-- a/r.md --
+---
+imports: [{workspace: lib/r.md}]
+---
+R
+-- lib/r.md --
+---
+verified_paths: [gone]
+guards:
+  - {cmd: ./gone.sh, trust: project}
+  - {exists: gone}
+---
+R
+`, `
+warning verified_path_missing lib/r.md:2: verified_paths names lib/gone, which does not exist
+error guard_script_missing lib/r.md:4: the guard runs ./gone.sh, which does not exist
+warning trust_mismatch lib/r.md:4: trust: project cannot raise what the guard has: ./gone.sh is ad-hoc, declared project, but no entry of allowed_guards covers it
+error guard_failed lib/r.md:5: the check fails: exists gone finds no such path
+`},
+		{"static guards", anchor + `
+-- package.json --
+{"scripts": {"test": "x"}}
+-- a/.mwp-context.md --
+---
+owners: [team]
+guards:
+  - exists: gone
+  - contains: {path: here.sh, text: absent}
+  - script: npm:gone
+  - script: npm:test
+  - exists: ../..
+---
+A
+`, `
+error guard_failed a/.mwp-context.md:4: the check fails: exists gone finds no such path, owner: team
+error guard_failed a/.mwp-context.md:5: the check fails: contains here.sh "absent" finds no such text, owner: team
+error guard_failed a/.mwp-context.md:6: the check fails: script npm:gone finds no such script, owner: team
+error guard_failed a/.mwp-context.md:8: the check fails: exists ../.. leads out of the workspace, owner: team
+`},
+		{"trust that is not there", anchor + `
+-- m/.mwp --
+-- a/.mwp-context.md --
+---
+guards:
+  - {cmd: ./here.sh, trust: builtin}
+  - {cmd: npm run x, trust: builtin}
+  - {cmd: npm run x | tee y, trust: project}
+---
+A
+`, `
+warning trust_mismatch a/.mwp-context.md:3: trust: builtin cannot raise what the guard has: ./here.sh is ad-hoc, declared builtin, but no entry of allowed_guards covers it
+warning trust_mismatch a/.mwp-context.md:5: trust: project cannot raise what the guard has: npm run x | tee y is ad-hoc, declared project, but no entry of allowed_guards covers it
+`},
+		{"a guard that nothing can run", anchor + `
+-- a/.mwp-context.md --
+---
+guards:
+  - {cmd: "./here\u200b.sh", trust: project}
+  - cmd: "''"
+---
+A
+`, `
+error guard_invalid a/.mwp-context.md:3: the guard can never run: the command holds U+200B, which does not show
+error guard_invalid a/.mwp-context.md:4: the guard can never run: the command names no program
+`},
+		{"a module's guards name paths of whoever imports it", anchor + `
+-- mod/.mwp-module.md --
+---
+name: mod
+verified_paths: [gone]
+guards:
+  - cmd: ./gone.sh
+  - {exists: gone}
+  - {cmd: cargo test, trust: builtin}
+  - cmd: "./he\u200bre.sh"
+imports: [{local: r.md}]
+---
+-- mod/r.md --
+---
+guards: [{cmd: ./gone.sh}, {exists: gone}]
+---
+R
+-- a/.mwp-context.md --
+---
+imports: [{workspace: mod}]
+---
+A
+`, `
+error guard_invalid mod/.mwp-module.md:8: the guard can never run: the command holds U+200B, which does not show
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(strings.TrimLeft(c.want, "\n"), lintedGuards(t, tree(t, c.tree))); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// planned is a plan in short.
+func planned(v nodes.GuardPlanValue) string {
+	var b strings.Builder
+	for _, d := range v.Refusal {
+		fmt.Fprintf(&b, "refused: %s %s\n", d.Code, d.Place())
+	}
+	for _, g := range v.Guards {
+		fmt.Fprintf(&b, "%s in %s", g.Text(), g.Dir)
+		if g.Sources != nil {
+			fmt.Fprintf(&b, " for %s", strings.Join(g.Sources, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	for _, d := range v.Findings {
+		fmt.Fprintf(&b, "%s %s\n", d.Code, d.Place())
+	}
+	for _, s := range v.Missing {
+		fmt.Fprintf(&b, "missing %s\n", s)
+	}
+	return b.String()
+}
+
+// everything is a plan for the whole workspace.
+func everything() (n nodes.GuardPlan) {
+	n.Target, n.Everything = ".", true
+	return n
+}
+
+// TestGuardPlans: the guards of a map, and those of the whole workspace in the order
+// of the tree (D-43, D-72).
+func TestGuardPlans(t *testing.T) {
+	const archive = `
+-- .mwp --
+description = "d"
+members = ["m"]
+-- .gitignore --
+/ignored/
+-- .git/HEAD --
+-- .mwp-context.md --
+---
+guards: [{cmd: make root}]
+---
+Root
+-- a/.mwp-context.md --
+---
+scope: local
+guards: [{cmd: make a}, {exists: b}]
+imports: [{local: r.md}, {local: node_modules/mod}]
+---
+A
+-- a/r.md --
+---
+guards: [{cmd: make r}, {cmd: make a}]
+---
+R
+-- a/node_modules/mod/.mwp-module.md --
+---
+name: mod
+guards: [{cmd: make mod}]
+imports: [{local: s.md}]
+---
+-- a/node_modules/mod/s.md --
+S
+-- a/node_modules/mod/.mwp-context.md --
+---
+guards: [{cmd: make never}]
+---
+-- a/b/.mwp-context.md --
+---
+window: 1
+guards: [{cmd: make b}]
+---
+B
+-- a/b/.mwp-context.yaml --
+schema: 1
+guards: [{cmd: make yaml}]
+-- m/.mwp --
+name = "m"
+-- m/.mwp-context.md --
+---
+guards: [{cmd: make m}]
+---
+M
+-- other/.mwp --
+name = "other"
+-- other/.mwp-context.md --
+---
+guards: [{cmd: make other}]
+---
+-- other/sub/.mwp-context.md --
+---
+guards: [{cmd: make other}]
+---
+-- ignored/.mwp-context.md --
+---
+guards: [{cmd: make ignored}]
+---
+-- target/.mwp-context.md --
+---
+guards: [{cmd: make target}]
+---
+`
+	d := desk{root: tree(t, archive)}
+	of := func(target string) nodes.GuardPlan { return nodes.GuardPlan{Layers: mapNode(target).Layers} }
+	for _, c := range []struct {
+		name string
+		n    nodes.GuardPlan
+		want string
+	}{
+		{"of the project", of(""), `
+make root in . for .mwp-context.md
+`},
+		{"of a", of("a"), `
+make root in . for .mwp-context.md
+make a in a for a/.mwp-context.md, a/r.md
+exists b in a for a/.mwp-context.md, a/r.md
+make r in a for a/r.md
+make mod in a for a/node_modules/mod/s.md
+`},
+		{"of a/b: the scope leaves out a's", of("a/b"), `
+make root in . for .mwp-context.md
+make yaml in a/b for a/b/.mwp-context.yaml
+`},
+		{"of a member", of("m"), `
+make root in . for .mwp-context.md
+make m in m for m/.mwp-context.md
+`},
+		{"of everything", everything(), `
+make root in .
+make a in a
+exists b in a
+make r in a
+make mod in a
+make b in a/b
+make m in m
+not_a_member other/.mwp
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := planned(d.eval(t, c.n).(nodes.GuardPlanValue))
+			if diff := cmp.Diff(strings.TrimLeft(c.want, "\n"), got); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRefusedPlans: one context that cannot be read refuses the plan, with all there
+// is to say.
+func TestRefusedPlans(t *testing.T) {
+	d := desk{root: tree(t, `
+-- .mwp --
+description = "d"
+-- a/.mwp-context.md --
+---
+layer: x
+guards: [{cmd: make a}]
+---
+-- b/.mwp-context.md --
+---
+guards: [{cmd: make b}]
+---
+-- c/.mwp-context.md --
+---
+imports: [{local: r.md}]
+---
+-- c/r.md --
+---
+guards: make
+---
+-- c/d/.mwp-context.md --
+---
+imports: [{local: one.md}]
+---
+-- c/d/one.md --
+---
+imports: [{local: .mwp-context.md}]
+---
+`)}
+	v := d.eval(t, everything()).(nodes.GuardPlanValue)
+	const want = "refused: frontmatter_invalid a/.mwp-context.md:2:8\nrefused: frontmatter_invalid c/r.md:2:9\nrefused: import_cycle c/d/.mwp-context.md:2\n"
+	var got strings.Builder
+	for _, line := range strings.SplitAfter(planned(v), "\n") {
+		if strings.HasPrefix(line, "refused") {
+			got.WriteString(line)
+		}
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("refusal (-want +got):\n%s", diff)
+	}
+	for target, want := range map[string]string{"a": "refused: frontmatter_invalid a/.mwp-context.md:2:8\n", "b": "make b in b for b/.mwp-context.md\n"} {
+		if got := planned(d.eval(t, nodes.GuardPlan{Layers: mapNode(target).Layers}).(nodes.GuardPlanValue)); got != want {
+			t.Errorf("plan of %s: %s", target, got)
+		}
+	}
+	text := d.eval(t, nodes.GuardPlanText{GuardPlan: everything(), From: "."}).(nodes.RenderedValue)
+	if !text.Refused || len(text.Notices) != 3 || len(text.Text) > 0 {
+		t.Errorf("as text: %+v", text)
+	}
+}
+
+// TestPlanOfClosedDirectories: what a map never loads has no guards to run, and a
+// directory that may not be read is a finding.
+func TestPlanOfClosedDirectories(t *testing.T) {
+	d := desk{root: tree(t, `
+-- .mwp --
+description = "d"
+-- a/.mwp-context.md --
+---
+guards: [{cmd: make a}]
+---
+A
+-- b/.git/HEAD --
+-- b/.mwp-context.md --
+---
+guards: [{cmd: make b}]
+---
+B
+-- closed/.mwp-context.md --
+---
+guards: [{cmd: make closed}]
+---
+`)}
+	if os.Getuid() != 0 {
+		must(t, os.Chmod(filepath.Join(d.root, "closed"), 0o300))
+		t.Cleanup(func() { os.Chmod(filepath.Join(d.root, "closed"), 0o700) })
+	}
+	got := planned(d.eval(t, everything()).(nodes.GuardPlanValue))
+	t.Log(got)
+}
+
+// TestPlanLooks: a plan that looks at everything reads the source files behind guards
+// that run something, and of static ones nothing but what they name.
+func TestPlanLooks(t *testing.T) {
+	const archive = "-- .mwp --\ndescription = \"d\"\n-- a/x --\n-- a/src/f.go --\n-- a/.mwp-context.md --\n---\nguards: [{GUARD}]\n---\nA\n"
+	for _, c := range []struct {
+		guard          string
+		whole          bool
+		lists, content int
+	}{
+		{"exists: x", true, 0, 0},
+		{"cmd: make check", false, 0, 0},
+		{"cmd: make check", true, 2, 3},
+		{"cmd: make check, verified_paths: [src]", false, 1, 1},
+		{"cmd: make check, verified_paths: [src]", true, 1, 1},
+	} {
+		d := desk{root: tree(t, strings.Replace(archive, "GUARD", c.guard, 1))}
+		n := nodes.GuardPlan{Layers: mapNode("a/x").Layers, Whole: c.whole}
+		if got := counts(d.events(t, n)); got["list"] != c.lists || got["content"] != c.content {
+			t.Errorf("%s, whole %v: %d lists and %d contents, want %d and %d", c.guard, c.whole, got["list"], got["content"], c.lists, c.content)
+		}
+	}
+}
