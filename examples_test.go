@@ -40,13 +40,13 @@ var exampleMaps = []struct {
 		example: "logistics", target: "dev/browser-sdk/src/client.ts",
 		entries:    []string{"L0 dev/.mwp-context.md", "L1 dev/browser-sdk/.mwp-context.md"},
 		candidates: 3, // and the anchor, which has only a name
-		warnings:   []string{"unsupported_yet"},
+		warnings:   []string{"guard_unverified"},
 	},
 	{
 		example: "logistics", target: "dev/browser-sdk/phase-6/00_intent.md",
 		entries:    []string{"L0 dev/.mwp-context.md", "L1 dev/browser-sdk/.mwp-context.md"},
 		candidates: 3,
-		warnings:   []string{"unsupported_yet"},
+		warnings:   []string{"guard_unverified"},
 	},
 	{example: "logistics", entries: []string{"L0 .mwp/config.toml"}, candidates: 1},
 	{

@@ -39,7 +39,7 @@ var rooms = map[string]room{
 	"nodes/ignore": {never: noFiles},
 	// What a command is, and how far it is trusted; running it is eval/guard's.
 	"nodes/command": {never: noFiles},
-	"render":       {ours: []string{"nodes/ir"}, never: append([]string{"time.Now"}, noFiles...)},
+	"render":        {ours: []string{"nodes/ir"}, never: append([]string{"time.Now"}, noFiles...)},
 	"nodes": {
 		ours:    []string{"graph", "cas", "nodes/ir", "nodes/command", "nodes/ignore", "nodes/pin", "nodes/tokens", "render"},
 		outside: []string{"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3", "github.com/adrg/frontmatter"},

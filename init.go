@@ -109,10 +109,39 @@ func (w *Workspace) Init(ctx context.Context, o InitOptions) (*InitResult, error
 	if err := s.decide(here); err != nil {
 		return nil, err
 	}
+	trusted := w.trustedBefore(ctx, &s)
 	if err := s.make(); err != nil {
 		return nil, err
 	}
+	if trusted && s.r.Kind == InitAnchor && len(s.r.Made) > 0 && !o.DryRun {
+		// What cannot be recorded is asked for later.
+		_ = w.from(s.dir, func(made *Workspace) error { return made.TrustWorkspace(ctx) })
+	}
 	return &s.r, nil
+}
+
+// trustedBefore reports whether an anchor that is about to be made leaves the user in
+// no doubt about [trust] tables (D-109): they are the user's own, or those of a
+// workspace that is trusted already.
+func (w *Workspace) trustedBefore(ctx context.Context, s *scaffold) bool {
+	if w.o.Guards.UserDir == "" || s.r.Workspace == "" {
+		return w.o.Guards.UserDir != ""
+	}
+	state := TrustUnknown
+	_ = w.from(filepath.Dir(s.dir), func(above *Workspace) (err error) {
+		state, err = above.Trusted(ctx)
+		return err
+	})
+	return state == TrustGiven
+}
+
+// from calls do with a Workspace that is like this one but for its directory.
+func (w *Workspace) from(dir string, do func(*Workspace) error) error {
+	o := w.o
+	o.Dir, o.Root = dir, ""
+	other := Open(o)
+	defer other.Close()
+	return do(other)
 }
 
 // scaffold is one call of Init.

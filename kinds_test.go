@@ -119,6 +119,27 @@ func TestKindVersions(t *testing.T) {
 			t.Fatalf("%s: %v", example, err)
 		}
 	}
+	guarded := t.TempDir()
+	for name, text := range map[string]string{
+		".mwp":              "[trust]\nallowed_guards = [\"mwp-kinds-test-no-such-program\"]\n",
+		"a/.mwp-context.md": "---\nguards:\n  - cmd: mwp-kinds-test-no-such-program\n  - exists: x\n  - cmd: pytest\n    trust: ad-hoc\n    verified_paths: [x, s, \"*.y\"]\n---\nA\n",
+		"a/s/t":             "t", "a/x": "x", "a/z.y": "z",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(guarded, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(guarded, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, q := range []mwp.VerifyRequest{{Stale: true}, {Targets: []string{"a"}}} {
+		if _, err := observed(guarded).Verify(context.Background(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := observed(guarded).Trusted(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 	var lines []string
 	for _, k := range nodes.Kinds() {
 		if k.Leaf {

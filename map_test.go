@@ -429,7 +429,7 @@ layer: 1
 included L0/50 .mwp
 empty L1/50 a/.mwp-context.md
 `},
-		{"guards are parsed, and reported as not there yet; an empty import is accounted for", `
+		{"guards are reported as not run; an empty import is accounted for", `
 -- .mwp --
 description = "d"
 -- a/.mwp-context.md --
@@ -446,7 +446,7 @@ A
 included L0/50 .mwp
 included L1/50 a/.mwp-context.md
 empty L1/49 a/rules.md
-warning unsupported_yet a/.mwp-context.md:5
+warning guard_unverified 
 `},
 		{"R-070: every mistake of every header is reported at once", `
 -- .mwp --

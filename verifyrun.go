@@ -130,6 +130,7 @@ func (v *verifying) mayRun(ctx context.Context, i int, lock guard.TrustLock, kno
 	switch {
 	case c.Invalid != "":
 		v.refuse(line, c.Invalid, "")
+		line.Hint = "write it in characters that people can see"
 		return false, nil
 	case g.Level != nodes.TrustAdHoc:
 		return true, nil
@@ -147,7 +148,7 @@ func (v *verifying) mayRun(ctx context.Context, i int, lock guard.TrustLock, kno
 		line.Why = "allowed by you"
 		return true, nil
 	case guard.Never:
-		v.refuse(line, "you said never", "")
+		v.refuse(line, "you said never", g.Allow)
 		return false, nil
 	}
 	why := g.Why
@@ -160,7 +161,7 @@ func (v *verifying) mayRun(ctx context.Context, i int, lock guard.TrustLock, kno
 			return false, err
 		}
 		if answer == AnswerNo {
-			v.refuse(line, "you said no", "")
+			v.refuse(line, "you said no", g.Allow)
 			return false, nil
 		}
 		return answer == AnswerYes, v.remember(ctx, lock, what, answer, line)
@@ -198,6 +199,7 @@ func (v *verifying) remember(ctx context.Context, lock guard.TrustLock, what gua
 	if answer == AnswerNever {
 		verdict = guard.Never
 		v.refuse(line, "you said never", "")
+		line.Hint = ""
 	}
 	if v.store == nil {
 		return nil
@@ -215,8 +217,11 @@ func (v *verifying) remember(ctx context.Context, lock guard.TrustLock, what gua
 // unless it would let a gate open (D-87).
 func (v *verifying) refuse(line *ir.VerifiedGuard, why, allow string) {
 	line.Status, line.Reason, line.Why = ir.Unverified, ir.ReasonNotTrusted, why
-	if allow != "" {
+	switch {
+	case allow != "":
 		line.Hint = "look at it, then add it to [trust] in the configuration: " + allow + ", or run `mwp verify` in a terminal and say yes"
+	case line.Trust == nodes.TrustAdHoc:
+		line.Hint = "no entry of allowed_guards can hold such a text: move the command into a script"
 	}
 }
 

@@ -232,13 +232,13 @@ type guardBench struct {
 	*bench
 	node   guarded
 	ledger *book
-	age    time.Time
+	clock  time.Time // for ages
 	scout  *eval.World
 }
 
 func newGuardBench(t *testing.T, n guarded) *guardBench {
 	t.Helper()
-	g := &guardBench{bench: newBench(t), node: n, ledger: &book{key: "k"}, age: at}
+	g := &guardBench{bench: newBench(t), node: n, ledger: &book{key: "k"}, clock: at}
 	g.must(os.Mkdir(g.path("src"), 0o755))
 	for i := range n.Files {
 		g.write(contentPath(i), fmt.Sprint("text ", i))
@@ -253,7 +253,7 @@ func (g *guardBench) world(again bool) *eval.World {
 		if g.ledger != nil {
 			g.scout.Ledger = g.ledger
 		}
-		g.scout.Now = func() time.Time { return g.age }
+		g.scout.Now = func() time.Time { return g.clock }
 	}
 	return g.scout.At(g.dir, ".", nil)
 }
@@ -325,26 +325,26 @@ func TestSlotsEndWithTheirRecords(t *testing.T) {
 				{from - 1, false}, {from, true}, {from + 1, true}, {until - 1, true}, {until, false}, {until + 1, false},
 				{from - int64(24*time.Hour), false}, {until + int64(1e6*time.Hour), false},
 			} {
-				g.age = time.Unix(0, c.now)
+				g.clock = time.Unix(0, c.now)
 				ok, changed, _ := g.check(s)
 				if ok != c.want || changed {
-					t.Errorf("at %v the slot holds: %v, changed %v; want %v, false", g.age.Sub(at), ok, changed, c.want)
+					t.Errorf("at %v the slot holds: %v, changed %v; want %v, false", g.clock.Sub(at), ok, changed, c.want)
 				}
 				got, _, w, _ := g.eval()
 				if (got == value) != c.want || got != g.fresh() {
-					t.Errorf("at %v the value is the same: %v, want %v; as a fresh one: %v", g.age.Sub(at), got == value, c.want, got == g.fresh())
+					t.Errorf("at %v the value is the same: %v, want %v; as a fresh one: %v", g.clock.Sub(at), got == value, c.want, got == g.fresh())
 				}
 				// A slot that is over still knows which files are as they were.
 				if reads := w.Count.FilesRead.Load(); !c.want && reads != 1 {
-					t.Errorf("at %v %d files are read, want the records only", g.age.Sub(at), reads)
+					t.Errorf("at %v %d files are read, want the records only", g.clock.Sub(at), reads)
 				}
 			}
 			// A slot of what comes after the last moment, and before the first.
-			g.age = at.Add(2 * time.Hour)
+			g.clock = at.Add(2 * time.Hour)
 			if _, s, _, _ := g.eval(); s.ValidFrom != at.Add(time.Hour).UnixNano() || s.Expires != 0 {
 				t.Errorf("in the end the slot holds from %d to %d", s.ValidFrom, s.Expires)
 			}
-			g.age = at.Add(-time.Hour)
+			g.clock = at.Add(-time.Hour)
 			if _, s, _, _ := g.eval(); s.ValidFrom != 0 || s.Expires != at.Add(-5*time.Second).UnixNano() {
 				t.Errorf("in the beginning the slot holds from %d to %d", s.ValidFrom, s.Expires)
 			}
@@ -469,6 +469,7 @@ func TestSlotsNoticeTheRecordsFile(t *testing.T) {
 						g.now = time.Now()
 					}
 					g.keepTwo(true)
+					g.age(ledgerFile)
 					value, s, _, _ := g.eval()
 					if err := c.edit(g); err != nil {
 						t.Skip("NOT TESTED: ", err)
@@ -581,13 +582,13 @@ func TestFiftyRecords(t *testing.T) {
 			t.Errorf("%s: check of untrusted records = %v, %v with %d parses and %d looks at the key", size, ok, changed, g.ledger.parsed.Load(), g.ledger.asked.Load())
 		}
 		g.ledger.asked.Store(0)
-		g.age = at.Add(2 * time.Hour)
+		g.clock = at.Add(2 * time.Hour)
 		if ok, _, _ := g.check(s); ok || g.ledger.asked.Load() != 0 {
 			t.Errorf("%s: a slot that is over holds: %v, after %d looks at the key", size, ok, g.ledger.asked.Load())
 		}
 		// Nobody signed what is not there.
 		g.must(os.Remove(g.path(ledgerFile)))
-		g.age, g.scout = at, nil
+		g.clock, g.scout = at, nil
 		_, s, _, _ = g.eval()
 		g.ledger.asked.Store(0)
 		if ok, _, _ := g.check(s); !ok || g.ledger.asked.Load() != 0 {
@@ -666,7 +667,7 @@ func TestStoredTracesSeeTheClock(t *testing.T) {
 		same     bool
 		computed int64
 	}{{time.Minute, true, 0}, {time.Hour, false, 1}, {2 * time.Hour, false, 0}, {0, true, 0}, {-time.Hour, false, 1}, {-time.Second, true, 0}} {
-		g.age, g.scout = at.Add(c.age), nil
+		g.clock, g.scout = at.Add(c.age), nil
 		got, _, _, stats := g.eval()
 		if (got == current) != c.same || stats.Computed != c.computed || got != g.fresh() {
 			t.Errorf("at %v: the same %v, %d computed; want %v, %d", c.age, got == current, stats.Computed, c.same, c.computed)

@@ -29,8 +29,8 @@ func TestTenThousandContents(t *testing.T) {
 		{name: "nothing", edit: func() {}, ok: true},
 		{name: "touched", edit: func() { g.must(os.Chtimes(g.path(contentPath(777)), at, at)) }, ok: true, changed: true, checked: 1},
 		{name: "nothing after that", edit: func() {}, ok: true},
-		{name: "content", edit: func() { g.write(contentPath(9), "edited") }, checked: 1, read: 1 + 1},
-		{name: "over", edit: func() { g.age = at.Add(time.Hour) }, read: 1},
+		{name: "content", edit: func() { g.write(contentPath(9), "edited text") }, checked: 1, read: 1 + 1},
+		{name: "over", edit: func() { g.clock = at.Add(time.Hour) }, read: 1},
 	} {
 		c.edit()
 		ok, changed, w := g.check(s)
@@ -61,7 +61,7 @@ func TestContentsAreReadOnceForACheck(t *testing.T) {
 	g := newGuardBench(t, guarded{9, 1})
 	g.keep("k", run(true, time.Hour))
 	_, s, _, _ := g.eval()
-	g.write(contentPath(4), "edited")
+	g.write(contentPath(4), "edited text")
 	if ok, _, _ := g.check(s); ok {
 		t.Fatal("the slot holds")
 	}
@@ -69,7 +69,7 @@ func TestContentsAreReadOnceForACheck(t *testing.T) {
 	if f := w.Count.FilesRead.Load(); f != 1+1 || got != g.fresh() {
 		t.Errorf("%d files read, want 2; as a fresh value: %v", f, got == g.fresh())
 	}
-	g.age = at.Add(time.Hour)
+	g.clock = at.Add(time.Hour)
 	g.check(s)
 	got, _, w, _ = g.eval()
 	if f := w.Count.FilesRead.Load(); f != 1 || got != g.fresh() {
@@ -97,7 +97,7 @@ func TestUntrustedContents(t *testing.T) {
 	for i := range s.Leaves {
 		s.Leaves[i].Trusted = false
 	}
-	g.write(contentPath(999), "edited")
+	g.write(contentPath(999), "edited text")
 	ok, _, w = g.check(s)
 	checked := w.Count.FilesRead.Load()
 	// How many were read when the difference was found depends on the processors.
@@ -158,6 +158,11 @@ func TestSlotsAgreeWithFreshValues(t *testing.T) {
 func (g *guardBench) randomEdit(rnd *rand.Rand, books []*book) string {
 	g.t.Helper()
 	file := g.path(contentPath(rnd.IntN(g.node.Files)))
+	// What an edit changes gets times that nothing had before, as if the clock had moved.
+	stamp := func(path string) {
+		then := longAgo.Add(time.Duration(rnd.Int64N(int64(20 * 365 * 24 * time.Hour))))
+		_ = os.Chtimes(path, then, then)
+	}
 	g.now = time.Now()
 	if rnd.IntN(3) > 0 {
 		g.now = g.now.Add(time.Hour)
@@ -167,10 +172,16 @@ func (g *guardBench) randomEdit(rnd *rand.Rand, books []*book) string {
 		edit := contentEdits[rnd.IntN(len(contentEdits))]
 		// Whatever is there may be of another type by now.
 		_ = edit.edit(file)
+		stamp(g.path("src"))
+		if edit.name != "another of the old times" {
+			stamp(file)
+		}
 		return edit.name
 	case 2:
 		g.must(os.RemoveAll(file))
 		g.must(os.WriteFile(file, []byte("text"), 0o644))
+		stamp(g.path("src"))
+		stamp(file)
 		return "a file again"
 	case 3, 4:
 		runs := make([]*graph.Run, 5)
@@ -187,18 +198,20 @@ func (g *guardBench) randomEdit(rnd *rand.Rand, books []*book) string {
 		}
 		g.must(os.RemoveAll(g.path(ledgerFile)))
 		g.keep([]string{"k", "k", "other"}[rnd.IntN(3)], runs...)
+		stamp(g.path(ledgerFile))
 		return "records"
 	case 5:
 		if _, err := os.Stat(g.path(ledgerFile)); err != nil {
 			return "no records"
 		}
 		g.must(os.Truncate(g.path(ledgerFile), rnd.Int64N(50)))
+		stamp(g.path(ledgerFile))
 		return "truncated"
 	case 6:
 		g.ledger = books[rnd.IntN(len(books))]
 		return "another key"
 	default:
-		g.age = at.Add(time.Duration(rnd.IntN(8)-2)*time.Minute + time.Duration(rnd.IntN(3)-1))
+		g.clock = at.Add(time.Duration(rnd.IntN(8)-2)*time.Minute + time.Duration(rnd.IntN(3)-1))
 		return "the clock"
 	}
 }

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,12 +142,16 @@ func guardsOf(h *Header, s Source, dir string) []Guard {
 // that they stand for: the declaring document, and the files of the same project
 // that it splices in by local imports, directly or through one another (D-89). own
 // are the context file's own guards; the result is by reference, in the order of the
-// closure, preceded by the context file's.
-func (v *ClosureValue) attach(root Source, own []Guard) [][]Guard {
-	at := make([][]Guard, len(v.References)+1)
+// closure, preceded by the context file's. It is false for more than a map can show.
+func (v *ClosureValue) attach(root Source, own []Guard) (at [][]Guard, ok bool) {
+	at = make([][]Guard, len(v.References)+1)
+	lines := 0
 	documents := []int{-1}
+	// Several sections of one file are one document.
+	seen := map[string]bool{}
 	for i := range v.References {
-		if ref := &v.References[i]; ref.Same < 0 && len(ref.Guards) > 0 && ref.Problem.Code == "" {
+		if ref := &v.References[i]; len(ref.Guards) > 0 && ref.Problem.Code == "" && !seen[ref.Real] {
+			seen[ref.Real] = true
 			documents = append(documents, i)
 		}
 	}
@@ -159,6 +164,18 @@ func (v *ClosureValue) attach(root Source, own []Guard) [][]Guard {
 			continue
 		}
 		reached, texts := v.spliced(root.Real, from)
+		stands := func(i int) bool {
+			ref := &v.References[i]
+			return reached[i] || d >= 0 && ref.Real == from.Real && ref.Problem.Code == ""
+		}
+		for i := range v.References {
+			if stands(i) {
+				lines += len(guards)
+			}
+		}
+		if lines > maxGuardLines {
+			return make([][]Guard, len(at)), false
+		}
 		given := slices.Clone(guards)
 		for i := range given {
 			given[i].Texts = texts
@@ -167,12 +184,26 @@ func (v *ClosureValue) attach(root Source, own []Guard) [][]Guard {
 			at[0] = append(at[0], given...)
 		}
 		for i := range v.References {
-			if ref := &v.References[i]; reached[i] || d >= 0 && ref.Real == from.Real && ref.Problem.Code == "" {
+			if stands(i) {
 				at[i+1] = append(at[i+1], given...)
 			}
 		}
 	}
-	return at
+	return at, true
+}
+
+// maxGuardLines bounds what the guards of one context file and its imports add to a
+// map, as a line below each text that they stand for: two small files can ask for
+// millions (D-102).
+const maxGuardLines = 50_000
+
+// tooManyGuards refuses a context file beyond the bound.
+func tooManyGuards(source string) ir.Diagnostic {
+	return ir.Diagnostic{
+		Code: ir.LimitExceeded, Severity: ir.SeverityError, Source: source,
+		Message: fmt.Sprintf("its guards and those of its imports stand for more than %d texts, counted for each guard", maxGuardLines),
+		Hint:    "declare fewer guards, or import fewer files beside them",
+	}
 }
 
 // spliced returns which references a document leads to by local imports without

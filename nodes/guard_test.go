@@ -816,3 +816,64 @@ func (d *desk) events(t *testing.T, n graph.Task) []eval.Event {
 	}
 	return all
 }
+
+// TestGuardsOfSections: a file's guards come once, however many of its sections are
+// imported.
+func TestGuardsOfSections(t *testing.T) {
+	var imports, text strings.Builder
+	text.WriteString("---\nguards: [{cmd: one}, {cmd: two}, {cmd: three}]\n---\n")
+	for i := range 200 {
+		fmt.Fprintf(&imports, "  - local: s.md#H%d\n", i)
+		fmt.Fprintf(&text, "# H%d\ntext\n", i)
+	}
+	root := tree(t, "-- .mwp --\ndescription = \"d\"\n-- a/x --\n-- a/.mwp-context.md --\n---\nimports:\n"+imports.String()+"---\nA\n")
+	write(t, root, "a/s.md", text.String())
+	d := desk{root: root}
+	v := d.mapOf(t, "a/x")
+	if len(v.Refusal) > 0 || len(v.IR.Verifications) != 3 {
+		t.Fatalf("%d verifications\n%s", len(v.IR.Verifications), messages(v))
+	}
+	for _, e := range v.IR.Layers.All() {
+		if e.Section != "" && len(e.Guards) != 3 {
+			t.Errorf("%s has %d guards", e.ID, len(e.Guards))
+		}
+	}
+}
+
+// TestGuardLinesAreBounded: guards times imports is more than a map can show, and is
+// refused before it is made (D-102).
+func TestGuardLinesAreBounded(t *testing.T) {
+	var guards, files, sections strings.Builder
+	for i := range 250 {
+		fmt.Fprintf(&guards, "- cmd: g%d\n", i)
+		fmt.Fprintf(&files, "- local: r%d\n", i)
+		fmt.Fprintf(&sections, "- local: s.md#H%d\n", i)
+	}
+	for _, imports := range []string{files.String(), sections.String()} {
+		root := tree(t, "-- .mwp --\ndescription = \"d\"\n-- a/x --\n")
+		for i := range 250 {
+			write(t, root, fmt.Sprintf("a/r%d", i), "x")
+		}
+		var s strings.Builder
+		for i := range 250 {
+			fmt.Fprintf(&s, "# H%d\ntext\n", i)
+		}
+		write(t, root, "a/s.md", s.String())
+		for _, n := range []int{199, 201} {
+			lines := strings.SplitAfter(guards.String(), "\n")[:n]
+			write(t, root, "a/.mwp-context.md", "---\nguards:\n"+strings.Join(lines, "")+"imports:\n"+imports+"---\nA\n")
+			d := desk{root: root}
+			v := d.eval(t, mapNode("a/x").Layers).(nodes.LayersValue)
+			plan := d.eval(t, everything()).(nodes.GuardPlanValue)
+			refused := n > 200
+			for _, ds := range [][]ir.Diagnostic{v.Problems, plan.Refusal} {
+				if (len(ds) == 1 && ds[0].Code == ir.LimitExceeded && ds[0].Source == "a/.mwp-context.md") != refused || len(ds) > 1 {
+					t.Errorf("%d guards for 251 texts: %v", n, ds)
+				}
+			}
+			if !refused && len(v.Guards) != n {
+				t.Errorf("%d guards, want %d", len(v.Guards), n)
+			}
+		}
+	}
+}

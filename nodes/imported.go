@@ -16,7 +16,10 @@ import (
 func (c *located) imported(k *Candidate, w window, v *LayersValue) []Candidate {
 	refs := c.closure.References
 	ks := make([]Candidate, len(refs))
-	guards := c.closure.attach(Source{Path: c.Path, Real: c.Real}, guardsOf(&c.Header, Source{Path: c.Path, Real: c.Real}, ""))
+	guards, ok := c.closure.attach(Source{Path: c.Path, Real: c.Real}, guardsOf(&c.Header, Source{Path: c.Path, Real: c.Real}, ""))
+	if !ok {
+		v.Problems = append(v.Problems, tooManyGuards(c.Path))
+	}
 	k.declared = guards[0]
 	for i := range refs {
 		from := k

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
@@ -347,7 +348,7 @@ make a in a
 exists b in a
 make r in a
 make mod in a
-make b in a/b
+make yaml in a/b
 make m in m
 not_a_member other/.mwp
 `},
@@ -394,7 +395,7 @@ imports: [{local: .mwp-context.md}]
 ---
 `)}
 	v := d.eval(t, everything()).(nodes.GuardPlanValue)
-	const want = "refused: frontmatter_invalid a/.mwp-context.md:2:8\nrefused: frontmatter_invalid c/r.md:2:9\nrefused: import_cycle c/d/.mwp-context.md:2\n"
+	const want = "refused: frontmatter_invalid a/.mwp-context.md:2:8\nrefused: import_cycle c/d/.mwp-context.md:2\nrefused: frontmatter_invalid c/r.md:2:9\n"
 	var got strings.Builder
 	for _, line := range strings.SplitAfter(planned(v), "\n") {
 		if strings.HasPrefix(line, "refused") {
@@ -415,34 +416,99 @@ imports: [{local: .mwp-context.md}]
 	}
 }
 
-// TestPlanOfClosedDirectories: what a map never loads has no guards to run, and a
-// directory that may not be read is a finding.
+// TestPlanOfClosedDirectories: what no map loads has no guards to run (D-19).
 func TestPlanOfClosedDirectories(t *testing.T) {
-	d := desk{root: tree(t, `
+	const archive = `
 -- .mwp --
 description = "d"
+MODE
 -- a/.mwp-context.md --
 ---
 guards: [{cmd: make a}]
 ---
 A
--- b/.git/HEAD --
+-- b/CLAUDE.md --
 -- b/.mwp-context.md --
 ---
 guards: [{cmd: make b}]
 ---
 B
--- closed/.mwp-context.md --
+-- b/c/.mwp-context.md --
 ---
-guards: [{cmd: make closed}]
+guards: [{cmd: make c}]
+layer: x
 ---
-`)}
-	if os.Getuid() != 0 {
-		must(t, os.Chmod(filepath.Join(d.root, "closed"), 0o300))
-		t.Cleanup(func() { os.Chmod(filepath.Join(d.root, "closed"), 0o700) })
+C
+`
+	d := desk{root: tree(t, archive)}
+	if got, want := planned(d.eval(t, everything()).(nodes.GuardPlanValue)), "make a in a\n"; got != want {
+		t.Errorf("plan: %s, want %s", got, want)
 	}
+	d = desk{root: tree(t, strings.NewReplacer("MODE", "[boundary]\nmode = \"transparent\"", "layer: x\n", "").Replace(archive))}
+	if got, want := planned(d.eval(t, everything()).(nodes.GuardPlanValue)), "make a in a\nmake b in b\nmake c in b/c\n"; got != want {
+		t.Errorf("plan: %s, want %s", got, want)
+	}
+}
+
+// TestPlanOfUnreadableFiles: a context file that may not be read is no reason to think
+// that it has no guards.
+func TestPlanOfUnreadableFiles(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	d := desk{root: tree(t, "-- .mwp --\n-- a/.mwp-context.md --\n---\nguards: [{cmd: make a}]\n---\n-- b/.mwp-context.md --\nB\n")}
+	must(t, os.Chmod(filepath.Join(d.root, "b", ".mwp-context.md"), 0))
 	got := planned(d.eval(t, everything()).(nodes.GuardPlanValue))
-	t.Log(got)
+	if !strings.HasPrefix(got, "refused: unreadable b\n") {
+		t.Errorf("plan: %s", got)
+	}
+}
+
+// TestCurrent: what need not run again is what passed with the same files, all of them
+// (D-46).
+func TestCurrent(t *testing.T) {
+	root := tree(t, "-- .mwp --\ndescription = \"d\"\n-- a/x --\n-- a/f.go --\n-- a/.mwp-context.md --\n---\nguards: [{cmd: make check}, {exists: x}, {exists: gone}]\n---\nA\n")
+	write(t, root, recordsFile, "x")
+	whole := nodes.GuardPlan{Layers: mapNode("a/x").Layers, Whole: true}
+	for _, c := range []struct {
+		name   string
+		edit   func(*graph.Run)
+		file   string
+		status string
+		want   bool
+	}{
+		{"passed", func(*graph.Run) {}, "", ir.Passed, true},
+		{"passed with other source files", func(*graph.Run) {}, "a/f.go", ir.Passed, false},
+		{"passed with other texts", func(*graph.Run) {}, "a/.mwp-context.md", ir.Stale, false},
+		{"expired", func(r *graph.Run) { r.CacheUntil = noon.UnixNano() }, "", ir.Stale, false},
+		{"failed", func(r *graph.Run) { r.Passed = false }, "", ir.FailedCheck, false},
+	} {
+		d := desk{root: root, ledger: paperLedger{}, now: noon}
+		p := d.eval(t, whole).(nodes.GuardPlanValue).Guards[0]
+		if p.Check.Status != ir.Unverified || p.Current() {
+			t.Fatalf("%s: %+v before the run", c.name, p.Check)
+		}
+		run := &graph.Run{Passed: true, RanAt: noon.UnixNano(), CacheUntil: noon.Add(1).UnixNano(), Declared: p.Declared, Fingerprint: p.Fingerprint}
+		c.edit(run)
+		d.ledger.add(&p.Guard, graph.RecordState{Signer: "me", Run: run})
+		before := ""
+		if c.file != "" {
+			b, err := os.ReadFile(filepath.Join(root, c.file))
+			must(t, err)
+			before = string(b)
+			write(t, root, c.file, before+"more\n")
+		}
+		v := d.eval(t, whole).(nodes.GuardPlanValue)
+		if got := v.Guards[0]; got.Check.Status != c.status || got.Current() != c.want {
+			t.Errorf("%s: %s, current %v, want %s, %v", c.name, got.Check.Status, got.Current(), c.status, c.want)
+		}
+		if !v.Guards[1].Current() || v.Guards[2].Current() {
+			t.Errorf("%s: static guards are current: %v, %v", c.name, v.Guards[1].Current(), v.Guards[2].Current())
+		}
+		if c.file != "" {
+			write(t, root, c.file, before)
+		}
+	}
 }
 
 // TestPlanLooks: a plan that looks at everything reads the source files behind guards

@@ -18,6 +18,6 @@ func Kinds() []*graph.Kind {
 		parsedKind, tokenCountKind, configFileKind, lockFileKind, pinKind, moduleTreeKind, anchorKind, settingsKind,
 		effectiveKind, cascadeKind, contextKind, measureKind, sectionsKind, importsKind, closureKind, layersKind, surroundingsKind, budgetKind, mapKind, renderedKind,
 		ignoreFileKind, ignoreAboveKind, ignoredKind, instructionsKind, treeKind, chainKind, lintPlaceKind, lintKind, lintTextKind, targetsKind, targetsTextKind,
-		trustKind, sourcesKind, guardInputsKind, guardInputsTextKind, checkKind, verificationsKind, guardAccountsKind, placeGuardsKind, guardPlanKind, guardPlanTextKind, trustTablesKind,
+		trustKind, sourcesKind, guardInputsKind, guardInputsTextKind, checkKind, verificationsKind, guardAccountsKind, placeGuardsKind, guardPlanKind, guardPlanTextKind, trustTablesKind, trustTablesTextKind,
 	)
 }

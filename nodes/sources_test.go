@@ -453,3 +453,54 @@ func TestGlobStaysBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestRestsOnAny: by name alone, which paths a guard has to run again for.
+func TestRestsOnAny(t *testing.T) {
+	guard := func(edit func(*nodes.Guard), verified ...string) nodes.Guard {
+		g := nodes.Guard{GuardSpec: nodes.GuardSpec{Cmd: "./check.sh"}, Real: "a/[x]/c.md", Dir: "a/[x]", Texts: []string{"a/r.md"}}
+		for _, p := range verified {
+			g.VerifiedPaths, g.HasVerifiedPaths = append(g.VerifiedPaths, nodes.PathRef{Path: p}), true
+		}
+		if edit != nil {
+			edit(&g)
+		}
+		return g
+	}
+	empty := func(g *nodes.Guard) { g.HasVerifiedPaths = true }
+	foreign := func(g *nodes.Guard) { g.Foreign, g.HasVerifiedPaths = true, true }
+	for _, c := range []struct {
+		g    nodes.Guard
+		file string
+		want bool
+	}{
+		{guard(empty), "a/[x]/c.md", true},
+		{guard(empty), "a/r.md", true},
+		{guard(empty), "a/[x]/check.sh", true},
+		{guard(empty), "a/[x]/f.go", false},
+		{guard(empty), ".mwp/modules.lock", false},
+		{guard(foreign), ".mwp/modules.lock", true},
+		{guard(nil), "a/[x]/sub/f.go", true},
+		{guard(nil), "a/[x]y/f.go", false},
+		{guard(nil), "a/x/f.go", false},
+		{guard(nil, "src"), "a/[x]/src/f.go", true},
+		{guard(nil, "src/"), "a/[x]/src", true},
+		{guard(nil, "src"), "a/[x]/srcs", false},
+		{guard(nil, "../../lib"), "lib/f.go", true},
+		{guard(nil, "*.go"), "a/[x]/f.go", true},
+		{guard(nil, "*.go"), "a/[x]/sub/f.go", false},
+		{guard(nil, "*"), "a/[x]/sub/f.go", true},
+		{guard(nil, "src/**"), "a/[x]/src/sub/f.go", true},
+		{guard(nil, "**/*.go"), "a/[x]/src/sub/f.go", true},
+		{guard(nil, "**/*.go"), "a/[x]/f.go", true},
+		{guard(nil, "**/*.go"), "a/[x]/.f.go", false},
+		{guard(nil, "**/*.go"), "a/[x]/node_modules/f.go", false},
+		{guard(nil, "app/[id]/page.tsx"), "a/[x]/app/[id]/page.tsx", true},
+		{guard(nil, "app/[id]/*"), "a/[x]/app/i/page.tsx", true},
+		{guard(nil, "../../*/f.go"), "lib/f.go", true},
+		{guard(nil, strings.Repeat("*/", 5000)+"**"), "a/[x]/f.go", false},
+	} {
+		if got := c.g.RestsOnAny([]string{"other", c.file}); got != c.want {
+			t.Errorf("the guard with %v rests on %s: %v", c.g.VerifiedPaths, c.file, got)
+		}
+	}
+}

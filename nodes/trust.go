@@ -126,3 +126,29 @@ func (n TrustTables) Compute(r graph.Reader) (cas.Digest, error) {
 	}
 	return cas.Sum(e.Encoded()), err
 }
+
+// TrustTablesText is the digest as bytes: what a slot can hold.
+type TrustTablesText struct {
+	TrustTables
+	// From is what it is for a LintText.
+	From string
+}
+
+var trustTablesTextKind = graph.Define(graph.Definition[RenderedValue, TrustTablesText]{
+	Name: "trust-tables-text", Version: 1, Order: 80,
+	Params: func(c *cas.Coder, n *TrustTablesText) { c.Bool(&n.Explicit); c.String(&n.From) },
+	Value:  codeText,
+})
+
+// Kind returns the kind "trust-tables-text".
+func (TrustTablesText) Kind() *graph.Kind { return trustTablesTextKind }
+
+// Compute takes the digest's bytes.
+func (n TrustTablesText) Compute(r graph.Reader) (v RenderedValue, err error) {
+	if err := askedFrom(r, n.From, n.Explicit); err != nil {
+		return v, err
+	}
+	d, err := graph.Need(r, n.TrustTables)
+	v.Text = d[:]
+	return v, err
+}

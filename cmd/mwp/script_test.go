@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -39,6 +40,7 @@ func TestScripts(t *testing.T) {
 			// The home of the machine that runs the tests must not matter.
 			home := env.WorkDir + "/home"
 			env.Setenv("HOME", home)
+			env.Setenv("XDG_STATE_HOME", home+"/state")
 			for name, value := range gitVariables(home) {
 				env.Setenv(name, value)
 			}
@@ -75,6 +77,10 @@ func TestScripts(t *testing.T) {
 			"long":      long,
 			"fill":      fill,
 			"release":   release,
+			"terminal":  terminal,
+			"gone":      gone,
+			"entry":     entry,
+			"edit":      edit,
 		},
 		Condition: condition,
 	})
@@ -131,7 +137,8 @@ func gitVariables(home string) map[string]string {
 
 // condition knows what a machine may lack. [modes]: the modes of files bind
 // what bound runs. [mount]: a user may mount a tmpfs in a namespace. [root]: the
-// user is root, who may make devices.
+// user is root, who may make devices. [terminal]: a test can make a terminal. [proc]:
+// processes and their environment are files.
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":
@@ -144,6 +151,15 @@ func condition(name string) (bool, error) {
 			return true, nil
 		}
 		return exec.Command(drop[0], append(drop[1:], "true")...).Run() == nil, nil
+	case "terminal":
+		master, end, err := openTerminal()
+		if err != nil {
+			return false, nil
+		}
+		return true, errors.Join(master.Close(), end.Close())
+	case "proc":
+		_, err := os.Stat("/proc/self/environ")
+		return err == nil, nil
 	case "mount":
 		return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=64k none /mnt").Run() == nil, nil
 	}
@@ -154,7 +170,7 @@ func condition(name string) (bool, error) {
 var drop = []string{"setpriv", "--bounding-set=-dac_override,-dac_read_search"}
 
 // reporting commands print what they found although the answer is no.
-var reporting = []string{"fsck", "lint", "import"}
+var reporting = []string{"fsck", "lint", "import", "verify"}
 
 // status runs "status N program args..." and wants the exit status N. With one
 // that is not 0 or 3, stdout must be empty, unless a reporting command was
@@ -456,4 +472,137 @@ func release(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Setenv("COMMIT", git("rev-parse", "HEAD"))
+}
+
+// asking is how the questions at a terminal end.
+const asking = "]o, ne[v]er: "
+
+// terminal runs "terminal N answer... -- program args..." and wants the exit status N
+// of a program that runs at a terminal. Each answer is given when the program asks, with
+// the escapes of Go: "y\\n" is typed, "\\x03" interrupts, "\\x04" is the end of the
+// input, and HANGUP takes the terminal away. What the terminal showed is stderr.
+func terminal(ts *testscript.TestScript, neg bool, args []string) {
+	at := slices.Index(args, "--")
+	if neg || at < 1 || at+1 == len(args) {
+		ts.Fatalf("usage: terminal N answer... -- program args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	answers := slices.Clone(args[1:at])
+	for i := range answers {
+		answers[i], err = strconv.Unquote(`"` + answers[i] + `"`)
+		ts.Check(err)
+	}
+	program := args[at+1]
+	if program == "mwp" {
+		program = ts.Getenv("MWP")
+	}
+	// A program that asks once more than it should ends by this.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, program, args[at+2:]...)
+	c.Dir = ts.MkAbs(".")
+	for _, name := range scriptVariables {
+		c.Env = append(c.Env, name+"="+ts.Getenv(name))
+	}
+	var stdout strings.Builder
+	c.Stdout = &stdout
+	screen, err := atTerminal(c, asking, answers)
+	fmt.Fprint(ts.Stdout(), stdout.String())
+	fmt.Fprint(ts.Stderr(), screen)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		ts.Fatalf("%v: %v", args[at+1:], err)
+	}
+	if got := statusOf(c.ProcessState); got != want {
+		ts.Fatalf("%v: exit status %d, want %d; the screen:\n%s", args[at+1:], got, want, screen)
+	}
+}
+
+// scriptVariables are those that a program at a terminal gets, if a script sets them.
+var scriptVariables = []string{"PATH", "HOME", "XDG_STATE_HOME", "WORK", "CI", "TERM", "NO_COLOR", "MWP_TRUST_KEY", "GORACE"}
+
+// gone wants that no process runs which has this script's directory in its environment.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: gone")
+	}
+	for _, p := range running("WORK=" + ts.Getenv("WORK")) {
+		ts.Fatalf("left: %s", p)
+	}
+}
+
+// running lists the processes with a variable in their environment, where there is a
+// /proc.
+func running(variable string) (found []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, f := range files {
+		env, err := os.ReadFile(f)
+		if err == nil && slices.Contains(strings.Split(string(env), "\x00"), variable) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+			found = append(found, filepath.Base(filepath.Dir(f))+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// entry prints the guards of a JSON map or of a report of verify, one a line.
+func entry(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: entry file")
+	}
+	var m struct {
+		ReadOnly      bool `json:"read_only"`
+		Verifications []ir.Verification
+		Guards        []struct {
+			ir.Verification
+			Ran          bool
+			Trust        string
+			Trust_reason string
+		}
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &m))
+	out := ts.Stdout()
+	show := func(v *ir.Verification) {
+		fmt.Fprintf(out, "%q in %s at %s: %s", v.Guard, v.Cwd, v.DeclaredIn, v.Status)
+		if v.ExitCode != nil {
+			fmt.Fprintf(out, " exit=%d", *v.ExitCode)
+		}
+		fmt.Fprintf(out, " reason=%s expired=%v changed=%v", v.Reason, v.Expired, v.FilesChanged)
+		if v.Override != nil {
+			fmt.Fprintf(out, " override=%q", v.Override.Reason)
+		}
+	}
+	if len(m.Guards) == 0 {
+		fmt.Fprintf(out, "read_only=%v\n", m.ReadOnly)
+	}
+	for i := range m.Verifications {
+		show(&m.Verifications[i])
+		fmt.Fprintln(out)
+	}
+	for i := range m.Guards {
+		show(&m.Guards[i].Verification)
+		fmt.Fprintf(out, " ran=%v trust=%s: %s\n", m.Guards[i].Ran, m.Guards[i].Trust, m.Guards[i].Trust_reason)
+	}
+}
+
+// edit runs "edit file old new" and replaces every old in a file, of which there has to
+// be one; both have the escapes of Go.
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: edit file old new")
+	}
+	var texts [2]string
+	for i := range texts {
+		var err error
+		texts[i], err = strconv.Unquote(`"` + strings.ReplaceAll(args[i+1], `"`, `\"`) + `"`)
+		ts.Check(err)
+	}
+	file := ts.ReadFile(args[0])
+	if !strings.Contains(file, texts[0]) {
+		ts.Fatalf("%s does not hold %q", args[0], texts[0])
+	}
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(file, texts[0], texts[1])), info.Mode()))
 }

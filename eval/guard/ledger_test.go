@@ -374,19 +374,20 @@ func TestFlippedBits(t *testing.T) {
 	}
 	l := NewLedger(k)
 	for i := range whole {
-		for bit := range 8 {
+		// A digit into another one, a letter into one of the other case, text into none.
+		for _, mask := range []byte{1, 0x20, 0xff} {
 			bad := append([]byte{}, whole...)
-			bad[i] ^= 1 << bit
+			bad[i] ^= mask
 			states, problem := l.parse(bad)
 			if signer := strings.LastIndex(string(whole[:i+1]), `"signer": "`); problem == "" && (signer < 0 || i >= signer+27) {
-				t.Fatalf("bit %d of byte %d: no problem", bit, i)
+				t.Fatalf("xor %#x at byte %d: no problem", mask, i)
 			}
 			for key, s := range states {
 				if s.Run == nil {
 					continue
 				}
 				if span := spans[key]; i >= span[0] && i < span[1] || !cmp.Equal(s, intact[key]) {
-					t.Fatalf("bit %d of byte %d: %s is believed as %+v", bit, i, key, s.Run)
+					t.Fatalf("xor %#x at byte %d: %s is believed as %+v", mask, i, key, s.Run)
 				}
 			}
 		}
@@ -462,7 +463,7 @@ func TestBrokenFiles(t *testing.T) {
 		if (err == nil) != (c.problem != "") || err == nil && string(kept) != c.text {
 			t.Errorf("%s: kept aside %q, %v", c.name, kept, err)
 		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 && os.PathSeparator == '/' {
 			t.Errorf("%s: the file's mode is now %v, %v", c.name, info.Mode(), err)
 		}
 	}

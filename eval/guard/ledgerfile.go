@@ -403,24 +403,22 @@ func (s *side) write(name string, content []byte, sync bool) error {
 
 // replace gives a file another content, or makes it. Another process sees the old
 // content or the new, never a part. The caller holds the lock, so that one name
-// serves for every new file, and a killed process leaves at most one behind.
+// serves for every new file, and a killed process leaves at most one behind; and has
+// read the file, which refuses links. One that appears since is replaced, not followed.
 func (s *side) replace(name string, content []byte, sync bool) error {
 	path, temp := s.join(name), name+".tmp"
-	old, err := s.root.Lstat(name)
-	if err == nil && !old.Mode().IsRegular() {
-		return fileFailed(cas.ErrLink, "write", path)
-	}
 	if err := s.root.RemoveAll(temp); err != nil {
 		return fileFailed(err, "write", path)
 	}
 	if err := s.write(temp, content, sync); err != nil {
 		return fileFailed(err, "write", path)
 	}
-	if old != nil && s.perm == projectPerm {
+	if old, err := s.root.Lstat(name); err == nil && old.Mode().IsRegular() && s.perm == projectPerm {
 		// The umask does not apply to what the old file was allowed.
 		s.root.Chmod(temp, old.Mode().Perm())
 	}
-	if err = s.ask("rename", name); err == nil {
+	err := s.ask("rename", name)
+	if err == nil {
 		err = s.root.Rename(temp, name)
 	}
 	if err != nil {

@@ -149,6 +149,7 @@ func TestNothingIsLeft(t *testing.T) {
 		{"group of its own left behind", "mkfifo f; timeout 1000 sh -c 'echo ready >f; sleep 1000; :' & read x <f; echo ready", linux, true},
 		{"session of its own", "setsid sh -c 'echo ready; sleep 1000; :'; :", linux, false},
 		{"session in a session", "setsid sh -c 'setsid sh -c \"echo ready; sleep 1000; :\"; :'; :", linux, false},
+		{"sessions that become more", "setsid sh -c 'i=0; while [ $i -lt 300 ]; do setsid sleep 1000 & [ $i = 20 ] && echo ready; i=$((i+1)); done; wait'; :", linux, false},
 		{"many", "i=0; while [ $i -lt 200 ]; do sleep 1000 & i=$((i+1)); done; echo ready; wait", group, false},
 		{"many that fork", "i=0; while [ $i -lt 20 ]; do (while :; do sh -c :; done) & i=$((i+1)); done; echo ready; wait", group, false},
 	}
@@ -176,6 +177,26 @@ func TestNothingIsLeft(t *testing.T) {
 			cleanEnd(t)
 		})
 	}
+}
+
+// When Run returns, what it has killed has ended.
+func TestGoneAtOnce(t *testing.T) {
+	onLinux(t)
+	out := newReady()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { <-out.line; cancel() }()
+	err := Run(ctx, shell("i=0; while [ $i -lt 300 ]; do sleep 1000 >/dev/null 2>&1 & p=\"$! $p\"; i=$((i+1)); done; echo $p; wait"), Options{Stdout: out})
+	alive := 0
+	for pid := range strings.FieldsSeq(out.String()) {
+		if _, err := os.Stat("/proc/" + pid + "/exe"); err == nil {
+			alive++
+		}
+	}
+	if !errors.Is(err, context.Canceled) || alive > 0 {
+		t.Errorf("Run = %v, and %d processes are still there", err, alive)
+	}
+	cleanEnd(t)
 }
 
 // What gets away keeps nobody waiting, and what it was told to write is not lost.
@@ -235,7 +256,7 @@ func TestGrace(t *testing.T) {
 		{"ends itself", "trap 'echo tidy; exit 0' TERM; echo ready; while :; do sleep 0.01; done", long, "ready\ntidy\n"},
 		{"no grace", "trap 'echo tidy; exit 0' TERM; echo ready; while :; do sleep 1000; done", 0, "ready\n"},
 		{"deaf", "trap '' TERM; echo ready; while :; do sleep 1000; done", time.Millisecond, "ready\n"},
-		{"in a group of its own", "trap '' TERM; timeout 1000 sh -c 'trap \"echo tidy; exit\" TERM; echo ready; while :; do sleep 0.01; done'", long, "ready\ntidy\n"},
+		{"in a group of its own", "trap '' TERM; timeout 1000 sh -c 'trap \"trap : TERM; echo tidy; exit\" TERM; echo ready; while :; do sleep 0.01; done'", long, "ready\ntidy\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

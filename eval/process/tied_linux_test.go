@@ -54,21 +54,28 @@ func TestTied(t *testing.T) {
 
 // A tied command does not die with a thread of this process.
 func TestTiedToTheProcess(t *testing.T) {
+	const commands = 8
 	dir := t.TempDir()
 	goOn := filepath.Join(dir, "go")
 	if err := syscall.Mkfifo(goOn, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := newReady()
-	done := make(chan error, 1)
-	go func() {
-		done <- Run(t.Context(), shell("echo ready; read x <'"+goOn+"'; echo $x"), Options{Stdout: out, Tied: true})
-	}()
-	<-out.line
+	var done sync.WaitGroup
+	var errs [commands]error
+	var outs [commands]*ready
+	for i := range commands {
+		outs[i] = newReady()
+		done.Go(func() {
+			errs[i] = Run(t.Context(), shell("echo ready; read x <'"+goOn+"'; echo went on"), Options{Stdout: outs[i], Tied: true})
+		})
+	}
+	for i := range commands {
+		<-outs[i].line
+	}
 	// As many goroutines as there may be threads each take one and end with it.
 	var taken, ended sync.WaitGroup
 	begin := make(chan struct{})
-	for range 50 {
+	for range 100 {
 		taken.Add(1)
 		ended.Go(func() {
 			runtime.LockOSThread()
@@ -83,9 +90,11 @@ func TestTiedToTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.WriteString(f, "on\n")
 	f.Close()
-	if err := <-done; err != nil || out.String() != "ready\non\n" {
-		t.Errorf("Run = %v, wrote %q", err, out)
+	done.Wait()
+	for i := range commands {
+		if errs[i] != nil || outs[i].String() != "ready\nwent on\n" {
+			t.Errorf("Run = %v, wrote %q", errs[i], outs[i])
+		}
 	}
 }

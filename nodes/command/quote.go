@@ -1,8 +1,6 @@
 package command
 
-import (
-	"strings"
-)
+import "strings"
 
 // quote returns a word as it stands in a command: bare where no shell reads anything
 // into it, else in single quotes.

@@ -1,0 +1,62 @@
+package mwp
+
+import (
+	"context"
+
+	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/guard"
+	"github.com/model-workspace-protocol/mwp/nodes"
+)
+
+// TrustState is what this user said about letting other programs run a workspace's
+// guards (D-109).
+type TrustState int
+
+// The states. TrustOutdated is a workspace whose [trust] tables changed since.
+const (
+	TrustUnknown TrustState = iota
+	TrustGiven
+	TrustOutdated
+)
+
+// Trusted returns whether this user let programs that act for somebody else, such as an
+// MCP server or a harness's hook, run the guards of the workspace around Options.Dir.
+// A person who runs verify in a terminal needs nobody's trust.
+func (w *Workspace) Trusted(ctx context.Context) (TrustState, error) {
+	root, tables, err := w.trustTables(ctx)
+	if err != nil {
+		return TrustUnknown, err
+	}
+	v, err := guard.Personal{Dir: w.o.Guards.UserDir}.Trusted(realPath(root), tables)
+	switch v {
+	case guard.Yes:
+		return TrustGiven, guardError(err)
+	case guard.Outdated:
+		return TrustOutdated, guardError(err)
+	}
+	return TrustUnknown, guardError(err)
+}
+
+// TrustWorkspace records that this user lets them, for as long as no [trust] table of
+// the workspace changes.
+func (w *Workspace) TrustWorkspace(ctx context.Context) error {
+	root, tables, err := w.trustTables(ctx)
+	if err != nil {
+		return err
+	}
+	return guardError(guard.Personal{Dir: w.o.Guards.UserDir}.Trust(ctx, realPath(root), tables, w.now()))
+}
+
+// trustTables returns the workspace's root and the digest of its [trust] tables.
+func (w *Workspace) trustTables(ctx context.Context) (root string, tables cas.Digest, err error) {
+	node := func(c candidate, from string) (text, string) {
+		return nodes.TrustTablesText{TrustTables: nodes.TrustTables{Explicit: c.explicit}, From: from}, ""
+	}
+	r, err := w.answer(ctx, question{node: node})
+	if err != nil {
+		return "", tables, err
+	}
+	copy(tables[:], r.Text)
+	r.Record()
+	return r.Root, tables, nil
+}
