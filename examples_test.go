@@ -60,11 +60,20 @@ var exampleMaps = []struct {
 	},
 	{example: "polyglot", entries: []string{"L0 .mwp/config.toml"}, candidates: 1},
 	{example: "minimal", entries: []string{"L0 .mwp"}, candidates: 1},
+	{
+		example: "guarded", target: "shop/core/price.py",
+		entries:    []string{"L0 .mwp/config.toml", "L1 shop/.mwp-context.md", "L1 shop/RULES.md"},
+		candidates: 3,
+		warnings:   []string{"guard_unverified"},
+	},
 }
 
 func TestExamples(t *testing.T) {
 	kept := map[string]bool{}
 	for name := range sharedScenes {
+		kept[name] = true
+	}
+	for _, name := range guardedMaps {
 		kept[name] = true
 	}
 	for _, c := range exampleMaps {

@@ -74,9 +74,9 @@ func (v *verifying) log(g *nodes.PlannedGuard, line *ir.VerifiedGuard, out *guar
 	line.Log = filepath.Join(dir, name)
 }
 
-// conclude reports what came of a run and records it. declared and whole are the
-// fingerprints from before: whatever changed while the guard ran was not checked.
-func (v *verifying) conclude(ctx context.Context, g *nodes.PlannedGuard, line *ir.VerifiedGuard, out *guard.Outcome, declared, whole cas.Digest) error {
+// conclude reports what came of a run and records it. before is how its files were
+// then: whatever changed while the guard ran was not checked.
+func (v *verifying) conclude(ctx context.Context, g *nodes.PlannedGuard, line *ir.VerifiedGuard, out *guard.Outcome, before nodes.GuardPrints) error {
 	if out.Status == guard.Unverified {
 		line.Verification = ir.Verification{
 			Key: line.Key, Guard: line.Guard, Cwd: line.Cwd, DeclaredIn: line.DeclaredIn,
@@ -92,9 +92,12 @@ func (v *verifying) conclude(ctx context.Context, g *nodes.PlannedGuard, line *i
 	}
 	run := graph.Run{
 		Passed: out.Status == guard.Passed, Exit: out.Exit, Reason: out.Reason, Duration: out.Duration.Milliseconds(),
-		RanAt: at.UnixNano(), CacheUntil: at.Add(cacheFor).UnixNano(), Fingerprint: whole, Declared: declared,
+		RanAt: at.UnixNano(), CacheUntil: at.Add(cacheFor).UnixNano(), Fingerprint: before.Whole, Declared: before.Declared,
 	}
-	if d, _, err := v.prints(ctx, g.Guard); err == nil && d != declared {
+	if before.Unreadable != "" {
+		v.notice(ir.GuardStale, "the result of "+g.Text()+" does not count: cannot "+before.Unreadable+": permission denied", "make it readable, or take it out of verified_paths")
+	}
+	if after, err := v.prints(ctx, g.Guard); err == nil && after.Declared != before.Declared {
 		v.notice(ir.GuardStale, "files that "+g.Text()+" rests on changed while it ran, so its result does not count for them", "when the guard changes them itself, take them out of verified_paths")
 	}
 	previous := v.record(ctx, g, line, &run)

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval/guard"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -256,19 +255,16 @@ func (v *verifying) runAll(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// prints returns a guard's fingerprints now: the one that a map compares, and the one
-// over everything.
-func (v *verifying) prints(ctx context.Context, g nodes.Guard) (declared, whole cas.Digest, err error) {
+// prints returns a guard's digests as they are now.
+func (v *verifying) prints(ctx context.Context, g nodes.Guard) (nodes.GuardPrints, error) {
 	node := func(candidate, string) (text, string) { return nodes.InputsOf(g), "" }
 	r, err := v.w.answer(ctx, question{target: v.c.dir, node: node})
 	if err != nil {
-		return declared, whole, err
+		return nodes.GuardPrints{}, err
 	}
-	if n := copy(declared[:], r.Text) + copy(whole[:], r.Text[len(declared):]); n != len(declared)+len(whole) {
-		panic("mwp.verifying.prints: not two digests")
-	}
-	r.Record()
-	return declared, whole, nil
+	// Without its slot the next look costs more and finds the same.
+	_ = r.Record()
+	return nodes.DecodeGuardPrints(r.Text)
 }
 
 // runOne runs the n-th guard of the list and records what came of it.
@@ -280,11 +276,15 @@ func (v *verifying) runOne(ctx context.Context, n int) error {
 		return err
 	}
 	defer unlock()
-	declared, whole, err := v.prints(ctx, g.Guard)
+	prints, err := v.prints(ctx, g.Guard)
 	if err != nil {
 		return err
 	}
-	if v.ranMeanwhile(ctx, g, line, whole) {
+	if prints.Script != g.ScriptDigest && g.Level == nodes.TrustAdHoc && !v.q.TrustAdHoc {
+		v.refuse(line, "its script changed since it was looked at, a moment ago", "")
+		return nil
+	}
+	if v.ranMeanwhile(ctx, g, line, prints.Whole) {
 		return nil
 	}
 	v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo)})
@@ -303,7 +303,7 @@ func (v *verifying) runOne(ctx context.Context, n int) error {
 	}
 	line.Ran = true
 	v.log(g, line, &out)
-	if err := v.conclude(ctx, g, line, &out, declared, whole); err != nil {
+	if err := v.conclude(ctx, g, line, &out, prints); err != nil {
 		return err
 	}
 	v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo), Ended: line})

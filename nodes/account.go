@@ -3,6 +3,8 @@ package nodes
 import (
 	"path"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
@@ -73,11 +75,22 @@ func (g *Guard) account(t TrustValue) ir.GuardAccount {
 		a.Runs = "sh -c " + ir.ShellWord(g.Text())
 	}
 	a.Whole = !g.HasVerifiedPaths
-	a.Timeout, a.CacheFor = p.Timeout.String(), DefaultCacheFor.String()
+	a.Timeout, a.CacheFor = inWords(p.Timeout), inWords(DefaultCacheFor)
 	if g.CacheFor != nil {
-		a.CacheFor = g.CacheFor.String()
+		a.CacheFor = inWords(*g.CacheFor)
 	}
 	return a
+}
+
+// inWords writes a duration without the units that add nothing: 10m, not 10m0s.
+func inWords(d time.Duration) string {
+	s := d.String()
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, nothing) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
 }
 
 // inputs lists what the guard's result rests on, as far as the declaration says.

@@ -36,7 +36,7 @@ type CheckValue struct {
 }
 
 var checkKind = graph.Define(graph.Definition[CheckValue, Check]{
-	Name: "check", Version: 1, Order: 61,
+	Name: "check", Version: 2, Order: 61,
 	Params: func(c *cas.Coder, n *Check) { c.String(&n.Records); c.String(&n.Guard) },
 	Value:  codeCheckValue,
 })
@@ -88,6 +88,8 @@ func (n Check) Compute(r graph.Reader) (v CheckValue, err error) {
 		v.Status, v.Reason = ir.FailedCheck, rec.Run.Reason
 		v.Expired, v.FilesChanged = rec.Phase == graph.Expired, changed
 		v.Overridden = rec.Overridden && rec.Run.Override.Declared == now.Fingerprint
+	case now.Unreadable != "":
+		v.Status, v.Reason = ir.Stale, ir.ReasonUnreadable
 	case rec.Phase == graph.Early:
 		v.Status, v.Reason = ir.Stale, ir.ReasonEarly
 	case changed:
@@ -130,17 +132,30 @@ func staticPath(r graph.Reader, dir, file string) (to resolved, reason string, e
 	return to, reason, err
 }
 
+// staticFile reads a file, or says why that cannot be done.
+func staticFile(r graph.Reader, path string) (f graph.FileState, reason string, err error) {
+	states, errs := graph.TryAll(r, []graph.File{{Path: path}})
+	var inputs GuardInputsValue
+	switch err := inputs.unreadable(errs); {
+	case err != nil:
+		return f, "", err
+	case inputs.Unreadable != "":
+		return f, ir.ReasonUnreadable, nil
+	case states[0].Type == graph.TooLarge:
+		return f, ir.ReasonTooLarge, nil
+	}
+	return states[0], "", nil
+}
+
 func containsText(r graph.Reader, g *Guard) (reason string, err error) {
 	to, reason, err := staticPath(r, g.Dir, g.ContainsPath)
 	if err != nil || reason != "" {
 		return reason, err
 	}
-	f, err := graph.Need(r, graph.File{Path: to.Path})
+	f, reason, err := staticFile(r, to.Path)
 	switch {
-	case err != nil:
-		return "", err
-	case f.Type == graph.TooLarge:
-		return ir.ReasonTooLarge, nil
+	case err != nil || reason != "":
+		return reason, err
 	case f.Type != graph.Regular:
 		return ir.ReasonAbsent, nil
 	}
@@ -176,12 +191,10 @@ func hasScript(r graph.Reader, g *Guard) (reason string, err error) {
 			if to.Type != graph.Regular {
 				continue
 			}
-			f, err := graph.Need(r, graph.File{Path: to.Path})
+			f, reason, err := staticFile(r, to.Path)
 			switch {
-			case err != nil:
-				return "", err
-			case f.Type == graph.TooLarge:
-				return ir.ReasonTooLarge, nil
+			case err != nil || reason != "":
+				return reason, err
 			case has(f.Bytes, strings.TrimSpace(name)):
 				return "", nil
 			}

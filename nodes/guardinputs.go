@@ -1,6 +1,8 @@
 package nodes
 
 import (
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -29,15 +31,19 @@ type GuardInputsValue struct {
 	// the workspace; ScriptDigest is its content's, zero for one that is not there.
 	Script       string
 	ScriptDigest cas.Digest
+	// Unreadable says what may not be read, "" for nothing. Nobody knows then whether it
+	// changed.
+	Unreadable string
 }
 
 var guardInputsKind = graph.Define(graph.Definition[GuardInputsValue, GuardInputs]{
-	Name: "guard-inputs", Version: 1, Order: 59,
+	Name: "guard-inputs", Version: 2, Order: 59,
 	Params: func(c *cas.Coder, n *GuardInputs) { c.String(&n.Guard); c.Bool(&n.Whole) },
 	Value: func(c *cas.Coder, v *GuardInputsValue) {
 		c.Digest(&v.Fingerprint)
 		c.String(&v.Script)
 		c.Digest(&v.ScriptDigest)
+		c.String(&v.Unreadable)
 	},
 })
 
@@ -87,7 +93,7 @@ func (n GuardInputs) Compute(r graph.Reader) (v GuardInputsValue, err error) {
 	e.Bool(g.HasVerifiedPaths)
 	switch {
 	case g.HasVerifiedPaths:
-		if err := verifiedPaths(r, &g, &e); err != nil {
+		if err := v.verifiedPaths(r, &g, &e); err != nil {
 			return v, err
 		}
 	case n.Whole:
@@ -95,11 +101,11 @@ func (n GuardInputs) Compute(r graph.Reader) (v GuardInputsValue, err error) {
 		if err != nil {
 			return v, err
 		}
-		all, err := graph.Need(r, s)
-		if err != nil {
+		all, errs := graph.TryAll(r, []Sources{s})
+		if err := v.unreadable(errs); err != nil {
 			return v, err
 		}
-		e.Digest(all.Digest)
+		e.Digest(all[0].Digest)
 	}
 	v.Fingerprint = cas.Digest(fingerprints.Key(e.Encoded()))
 	return v, nil
@@ -120,19 +126,35 @@ func (v *GuardInputsValue) script(r graph.Reader, g *Guard, e *cas.Encoder) erro
 		return err
 	}
 	v.Script = to.Path
-	s, err := graph.Need(r, graph.Content{Path: to.Path})
-	if err != nil {
+	s, errs := graph.TryAll(r, []graph.Content{{Path: to.Path}})
+	if err := v.unreadable(errs); err != nil {
 		return err
 	}
-	if s.Type == graph.Regular {
-		v.ScriptDigest = cas.Sum(graph.ContentKind.EncodeValue(s))
+	if s[0].Type == graph.Regular {
+		v.ScriptDigest = cas.Sum(graph.ContentKind.EncodeValue(s[0]))
 	}
-	e.Bytes(graph.ContentKind.EncodeValue(s))
+	e.Bytes(graph.ContentKind.EncodeValue(s[0]))
+	return nil
+}
+
+// unreadable takes note of files that modes keep out. They must not cost the map; any
+// other failure does.
+func (v *GuardInputsValue) unreadable(errs []error) error {
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		var world interface{ Where() string }
+		if !errors.Is(err, fs.ErrPermission) || !errors.As(err, &world) {
+			return err
+		}
+		v.Unreadable = world.Where()
+	}
 	return nil
 }
 
 // verifiedPaths adds the paths that the declaration names (D-45).
-func verifiedPaths(r graph.Reader, g *Guard, e *cas.Encoder) error {
+func (v *GuardInputsValue) verifiedPaths(r graph.Reader, g *Guard, e *cas.Encoder) error {
 	var named []string
 	for _, p := range g.VerifiedPaths {
 		if !strings.ContainsAny(p.Path, wildcards) {
@@ -176,12 +198,12 @@ func verifiedPaths(r graph.Reader, g *Guard, e *cas.Encoder) error {
 			contents = append(contents, graph.Content{Path: to.Path})
 		}
 	}
-	states, err := graph.NeedAll(r, contents)
-	if err != nil {
+	states, errs := graph.TryAll(r, contents)
+	if err := v.unreadable(errs); err != nil {
 		return err
 	}
-	sums, err := graph.NeedAll(r, trees)
-	if err != nil {
+	sums, errs := graph.TryAll(r, trees)
+	if err := v.unreadable(errs); err != nil {
 		return err
 	}
 	e.Count(len(tos))
@@ -224,7 +246,7 @@ func globFrom(r graph.Reader, dir, pattern string) ([]string, error) {
 type GuardInputsText struct{ GuardInputs }
 
 var guardInputsTextKind = graph.Define(graph.Definition[RenderedValue, GuardInputsText]{
-	Name: "guard-inputs-text", Version: 1, Order: 80,
+	Name: "guard-inputs-text", Version: 2, Order: 80,
 	Params: func(c *cas.Coder, n *GuardInputsText) { c.String(&n.Guard); c.Bool(&n.Whole) },
 	Value:  codeText,
 })
@@ -232,17 +254,37 @@ var guardInputsTextKind = graph.Define(graph.Definition[RenderedValue, GuardInpu
 // Kind returns the kind "guard-inputs-text".
 func (GuardInputsText) Kind() *graph.Kind { return guardInputsTextKind }
 
-// Compute encodes the fingerprints that a map compares and, when it was asked for, that
-// over everything, 32 bytes each.
+// Compute encodes both fingerprints and the script's digest.
 func (n GuardInputsText) Compute(r graph.Reader) (v RenderedValue, err error) {
-	for _, whole := range []bool{false, n.Whole} {
-		p, err := graph.Need(r, GuardInputs{Guard: n.Guard, Whole: whole})
-		if err != nil {
-			return v, err
-		}
-		v.Text = append(v.Text, p.Fingerprint[:]...)
+	declared, err := graph.Need(r, GuardInputs{Guard: n.Guard})
+	if err != nil {
+		return v, err
 	}
-	return v, nil
+	whole, err := graph.Need(r, n.GuardInputs)
+	p := GuardPrints{Declared: declared.Fingerprint, Whole: whole.Fingerprint, Script: declared.ScriptDigest, Unreadable: whole.Unreadable}
+	v.Text = cas.EncodeValue(&p, codeGuardPrints)
+	return v, err
+}
+
+// GuardPrints is the digests that a run is recorded with.
+type GuardPrints struct {
+	// Declared is what a map compares, Whole is over everything, Script is that of the
+	// script that the command names, zero for none.
+	Declared, Whole, Script cas.Digest
+	// Unreadable says what may not be read, "" for nothing.
+	Unreadable string
+}
+
+func codeGuardPrints(c *cas.Coder, p *GuardPrints) {
+	c.Digest(&p.Declared)
+	c.Digest(&p.Whole)
+	c.Digest(&p.Script)
+	c.String(&p.Unreadable)
+}
+
+// DecodeGuardPrints reads the text of a GuardInputsText.
+func DecodeGuardPrints(text []byte) (GuardPrints, error) {
+	return cas.DecodeValue(text, codeGuardPrints)
 }
 
 // RestsOnAny reports whether the guard's result rests on one of some root-relative

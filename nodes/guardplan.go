@@ -32,6 +32,8 @@ type PlannedGuard struct {
 	// Declared is the fingerprint that a map compares, Fingerprint that over all; the
 	// second is set only in a plan that looks at everything.
 	Declared, Fingerprint cas.Digest
+	// Unreadable is set where nobody knows whether a file changed.
+	Unreadable bool
 	// Script is the script that the command names, "" for none, with its digest.
 	Script       string
 	ScriptDigest cas.Digest
@@ -45,7 +47,7 @@ type PlannedGuard struct {
 // Current reports a result that still counts, so that nothing has to run (D-46). It
 // is for plans that look at everything.
 func (p *PlannedGuard) Current() bool {
-	return p.Check.Status == ir.Passed && (p.Static() || p.Check.Run.Fingerprint == p.Fingerprint)
+	return p.Check.Status == ir.Passed && !p.Unreadable && (p.Static() || p.Check.Run.Fingerprint == p.Fingerprint)
 }
 
 // Verification returns what is known of the guard as the IR has it.
@@ -68,7 +70,7 @@ type GuardPlanValue struct {
 }
 
 var guardPlanKind = graph.Define(graph.Definition[GuardPlanValue, GuardPlan]{
-	Name: "guard-plan", Version: 1, Order: 77,
+	Name: "guard-plan", Version: 2, Order: 77,
 	Params: func(c *cas.Coder, n *GuardPlan) {
 		codeLayers(c, &n.Layers)
 		c.Bool(&n.Everything)
@@ -88,6 +90,7 @@ func CodeGuardPlan(c *cas.Coder, v *GuardPlanValue) {
 		c.String(&p.Allow)
 		c.Digest(&p.Declared)
 		c.Digest(&p.Fingerprint)
+		c.Bool(&p.Unreadable)
 		c.String(&p.Script)
 		c.Digest(&p.ScriptDigest)
 		codeDuration(c, &p.Timeout)
@@ -333,7 +336,7 @@ type GuardPlanText struct {
 }
 
 var guardPlanTextKind = graph.Define(graph.Definition[RenderedValue, GuardPlanText]{
-	Name: "guard-plan-text", Version: 1, Order: 80,
+	Name: "guard-plan-text", Version: 2, Order: 80,
 	Params: func(c *cas.Coder, n *GuardPlanText) {
 		codeLayers(c, &n.Layers)
 		c.Bool(&n.Everything)

@@ -504,3 +504,30 @@ func TestRestsOnAny(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordsAreNoSource: a run that is recorded, and what a tool keeps beside it,
+// must not make the run's own result old.
+func TestRecordsAreNoSource(t *testing.T) {
+	for _, c := range []struct{ anchor, state string }{{".mwp", ".mwp.d"}, {".mwp/config.toml", ".mwp"}} {
+		d := desk{root: tree(t, "-- "+c.anchor+" --\ndescription = \"d\"\n-- f.go --\n-- .mwp-context.md --\n---\nguards:\n  - cmd: make check\n  - {cmd: make dir, verified_paths: [.]}\n  - {cmd: make glob, verified_paths: ['**']}\n---\nR\n")}
+		gs := d.guardsOf(t, "")
+		var before []string
+		for _, g := range gs {
+			before = append(before, string(d.eval(t, nodes.InputsOf(g)).(nodes.RenderedValue).Text))
+		}
+		for _, name := range []string{"guards.cache.json", "discoveries.md", "cache/ab/cd", "modules/m/x.go"} {
+			write(t, d.root, c.state+"/"+name, "x")
+		}
+		for i, g := range gs {
+			if string(d.eval(t, nodes.InputsOf(g)).(nodes.RenderedValue).Text) != before[i] {
+				t.Errorf("%s: %s rests on what lies in %s", c.anchor, g.Text(), c.state)
+			}
+		}
+		write(t, d.root, "f.go", "edited")
+		for i, g := range gs {
+			if string(d.eval(t, nodes.InputsOf(g)).(nodes.RenderedValue).Text) == before[i] {
+				t.Errorf("%s: %s does not rest on f.go", c.anchor, g.Text())
+			}
+		}
+	}
+}

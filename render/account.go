@@ -171,6 +171,8 @@ func statusReason(a *account) string {
 			return "it passed, and files that it rests on changed since"
 		case ir.ReasonEarly:
 			return "it passed at a time that has not come yet"
+		case ir.ReasonUnreadable:
+			return "it passed, and a file that it rests on may not be read, so nobody knows whether it changed"
 		}
 	case ir.Unverified:
 		switch v.Reason {

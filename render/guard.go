@@ -57,6 +57,8 @@ func failure(cmd string, v *ir.Verification) (subject, words string) {
 		return file, strings.TrimSuffix("does not contain "+text, " ")
 	case ir.ReasonOutside:
 		return file, "leads out of the workspace"
+	case ir.ReasonUnreadable:
+		return file, "may not be read"
 	case ir.ReasonTooLarge:
 		return file, "is too large to look at"
 	}
@@ -98,6 +100,8 @@ func doubt(reason string) string {
 		return "files changed"
 	case ir.ReasonEarly:
 		return "dated ahead"
+	case ir.ReasonUnreadable:
+		return "a file that it rests on may not be read"
 	case ir.ReasonForeign:
 		return "its record was made with another key"
 	case ir.ReasonNotFound:

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func TestScripts(t *testing.T) {
 			"release":   release,
 			"terminal":  terminal,
 			"gone":      gone,
-			"entry":     entry,
+			"guards":    guards,
 			"edit":      edit,
 		},
 		Condition: condition,
@@ -479,7 +480,7 @@ const asking = "]o, ne[v]er: "
 
 // terminal runs "terminal N answer... -- program args..." and wants the exit status N
 // of a program that runs at a terminal. Each answer is given when the program asks, with
-// the escapes of Go: "y\\n" is typed, "\\x03" interrupts, "\\x04" is the end of the
+// the escapes of Go: "y\n" is typed, "\x03" interrupts, "\x04" is the end of the
 // input, and HANGUP takes the terminal away. What the terminal showed is stderr.
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	at := slices.Index(args, "--")
@@ -532,6 +533,14 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// statusOf is the exit status as a shell has it.
+func statusOf(s *os.ProcessState) int {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return s.ExitCode()
+}
+
 // running lists the processes with a variable in their environment, where there is a
 // /proc.
 func running(variable string) (found []string) {
@@ -546,10 +555,10 @@ func running(variable string) (found []string) {
 	return found
 }
 
-// entry prints the guards of a JSON map or of a report of verify, one a line.
-func entry(ts *testscript.TestScript, neg bool, args []string) {
+// guards prints the guards of a JSON map or of a report of verify, one a line.
+func guards(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: entry file")
+		ts.Fatalf("usage: guards file")
 	}
 	var m struct {
 		ReadOnly      bool `json:"read_only"`

@@ -301,8 +301,8 @@ func parseMoment(s string) (ns int64, ok bool) {
 		}
 	}
 	t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*int(time.Millisecond), time.UTC)
-	// Date takes the 31st of April for the 1st of May.
-	if n[0] < 1678 || n[0] > 2261 || t.Month() != time.Month(n[1]) || t.Day() != n[2] || t.Hour() != n[3] || t.Minute() != n[4] || t.Second() != n[5] {
+	// Date takes the 31st of April for the 1st of May, which shows in the month.
+	if n[0] < 1678 || n[0] > 2261 || t.Month() != time.Month(n[1]) || t.Hour() != n[3] || t.Minute() != n[4] || t.Second() != n[5] {
 		return 0, false
 	}
 	return t.UnixNano(), true

@@ -56,17 +56,17 @@ func TestTied(t *testing.T) {
 func TestTiedToTheProcess(t *testing.T) {
 	const commands = 8
 	dir := t.TempDir()
-	goOn := filepath.Join(dir, "go")
-	if err := syscall.Mkfifo(goOn, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	goOn := func(i int) string { return filepath.Join(dir, strconv.Itoa(i)) }
 	var done sync.WaitGroup
 	var errs [commands]error
 	var outs [commands]*ready
 	for i := range commands {
 		outs[i] = newReady()
+		if err := syscall.Mkfifo(goOn(i), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		done.Go(func() {
-			errs[i] = Run(t.Context(), shell("echo ready; read x <'"+goOn+"'; echo went on"), Options{Stdout: outs[i], Tied: true})
+			errs[i] = Run(t.Context(), shell("echo ready; read x <'"+goOn(i)+"'; echo went on"), Options{Stdout: outs[i], Tied: true})
 		})
 	}
 	for i := range commands {
@@ -86,11 +86,13 @@ func TestTiedToTheProcess(t *testing.T) {
 	taken.Wait()
 	close(begin)
 	ended.Wait()
-	f, err := os.OpenFile(goOn, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
+	for i := range commands {
+		f, err := os.OpenFile(goOn(i), os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
 	}
-	f.Close()
 	done.Wait()
 	for i := range commands {
 		if errs[i] != nil || outs[i].String() != "ready\nwent on\n" {

@@ -18,6 +18,8 @@ const (
 	ReasonExpired      = "expired"
 	ReasonFilesChanged = "files_changed"
 	ReasonEarly        = "dated_ahead"
+	// ReasonUnreadable makes it stale because a file that it rests on may not be read.
+	ReasonUnreadable = "unreadable"
 	// ReasonNeverRun is a guard without a record, ReasonForeign one whose record was
 	// not signed with this user's key (D-44).
 	ReasonNeverRun = "never_run"
@@ -90,6 +92,8 @@ func Outcome(v *Verification) string {
 		return "finds no such script"
 	case ReasonOutside:
 		return "leads out of the workspace"
+	case ReasonUnreadable:
+		return "names a file that may not be read"
 	case ReasonTooLarge:
 		return "names a file that is too large to look at"
 	}
