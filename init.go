@@ -115,7 +115,7 @@ func (w *Workspace) Init(ctx context.Context, o InitOptions) (*InitResult, error
 	}
 	if trusted && s.r.Kind == InitAnchor && len(s.r.Made) > 0 && !o.DryRun {
 		// What cannot be recorded is asked for later.
-		_ = w.from(s.dir, func(made *Workspace) error { return made.TrustWorkspace(ctx) })
+		_ = w.from(s.dir, func(made *Workspace) error { return made.TrustWorkspace(ctx, true) })
 	}
 	return &s.r, nil
 }

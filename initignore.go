@@ -16,7 +16,7 @@ const (
 // ignored at the top level only, so that hooks/*.sh is kept (N-18).
 var ignoredFiles = []string{
 	"modules/", "cache/", "guards.cache.json", "sessions/", "/*.sh", "protocol.md",
-	"trust.lock", "vars.local.toml", "*.tmp", "*.lock.tmp",
+	"trust.lock", "vars.local.toml", "*.tmp", "*.lock.tmp", "*.broken",
 }
 
 // stateIgnore is the text of a new state directory's .gitignore.

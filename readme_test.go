@@ -85,7 +85,7 @@ func readmeEnvironment(t *testing.T) []string {
 	}
 	var env []string
 	for _, e := range os.Environ() {
-		if !slices.ContainsFunc([]string{"MWP_", "GIT_", "NO_COLOR", "CLICOLOR"}, func(p string) bool { return strings.HasPrefix(e, p) }) {
+		if !slices.ContainsFunc([]string{"MWP_", "GIT_", "XDG_", "NO_COLOR", "CLICOLOR"}, func(p string) bool { return strings.HasPrefix(e, p) }) {
 			env = append(env, e)
 		}
 	}

@@ -16,6 +16,7 @@ type TrustState int
 const (
 	TrustUnknown TrustState = iota
 	TrustGiven
+	TrustDenied
 	TrustOutdated
 )
 
@@ -31,20 +32,26 @@ func (w *Workspace) Trusted(ctx context.Context) (TrustState, error) {
 	switch v {
 	case guard.Yes:
 		return TrustGiven, guardError(err)
+	case guard.Never:
+		return TrustDenied, guardError(err)
 	case guard.Outdated:
 		return TrustOutdated, guardError(err)
 	}
 	return TrustUnknown, guardError(err)
 }
 
-// TrustWorkspace records that this user lets them, for as long as no [trust] table of
+// TrustWorkspace records whether this user lets them, for as long as no [trust] table of
 // the workspace changes.
-func (w *Workspace) TrustWorkspace(ctx context.Context) error {
+func (w *Workspace) TrustWorkspace(ctx context.Context, trusts bool) error {
+	verdict := guard.Never
+	if trusts {
+		verdict = guard.Yes
+	}
 	root, tables, err := w.trustTables(ctx)
 	if err != nil {
 		return err
 	}
-	return guardError(guard.Personal{Dir: w.o.Guards.UserDir}.Trust(ctx, realPath(root), tables, w.now()))
+	return guardError(guard.Personal{Dir: w.o.Guards.UserDir}.Trust(ctx, realPath(root), tables, verdict, w.now()))
 }
 
 // trustTables returns the workspace's root and the digest of its [trust] tables.

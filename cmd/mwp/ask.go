@@ -54,6 +54,41 @@ func (a *app) ask(ctx context.Context, q mwp.GuardQuestion) (mwp.GuardAnswer, er
 	}
 }
 
+// askForOthers asks once whether programs that act for somebody may run the guards that
+// ran just now without a question (D-109). Until then they may not.
+func (a *app) askForOthers(ws *mwp.Workspace, r *ir.VerifyReport) error {
+	ran := false
+	for i := range r.Guards {
+		g := &r.Guards[i]
+		ran = ran || g.Ran && (g.Trust == "builtin" || g.Trust == "project")
+	}
+	if !ran {
+		return nil
+	}
+	state, err := ws.Trusted(a.ctx)
+	if err != nil || state == mwp.TrustGiven || state == mwp.TrustDenied {
+		return a.cause(err)
+	}
+	question := "mwp: may programs that act for you, such as an MCP server, run this workspace's built-in and\nallowed guards too, until its [trust] tables change? [y]es, [n]o: "
+	if state == mwp.TrustOutdated {
+		question = "mwp: the workspace's [trust] tables changed. " + strings.TrimPrefix(question, "mwp: ")
+	}
+	a.stderr.Write([]byte(question))
+	line, err := a.readLine(a.ctx)
+	if err != nil {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return ws.TrustWorkspace(a.ctx, true)
+	case "n", "no":
+		return ws.TrustWorkspace(a.ctx, false)
+	}
+	// Silence decides nothing.
+	a.stderr.Write([]byte("\n"))
+	return nil
+}
+
 // readLine reads a line from stdin, a byte at a time so that nothing behind it is
 // taken, and gives up when ctx ends: then nobody reads on.
 func (a *app) readLine(ctx context.Context) (string, error) {

@@ -55,6 +55,11 @@ func (a *app) runVerify() error {
 	if err := r.Record(); err != nil {
 		a.notKept(err)
 	}
+	if q.Ask != nil {
+		if err := a.askForOthers(ws, &r.Report); err != nil {
+			return err
+		}
+	}
 	switch {
 	case r.Report.OK():
 		return nil

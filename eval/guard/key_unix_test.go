@@ -169,10 +169,12 @@ func TestReadOnly(t *testing.T) {
 			}
 			return err
 		},
-		"key":       func() error { _, err := CreateKey(context.Background(), home, ""); return err },
-		"workspace": func() error { return Personal{Dir: home}.Trust(context.Background(), "/w", cas.Digest{}, testTime) },
+		"key": func() error { _, err := CreateKey(context.Background(), home, ""); return err },
+		"workspace": func() error {
+			return Personal{Dir: home}.Trust(context.Background(), "/w", cas.Digest{}, Yes, testTime)
+		},
 		"no home": func() error {
-			return Personal{Dir: filepath.Join(home, "mwp")}.Trust(context.Background(), "/w", cas.Digest{}, testTime)
+			return Personal{Dir: filepath.Join(home, "mwp")}.Trust(context.Background(), "/w", cas.Digest{}, Yes, testTime)
 		},
 	} {
 		var f *FileError

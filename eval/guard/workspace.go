@@ -18,16 +18,17 @@ const (
 	maxWorkspaces  = 1 << 20
 )
 
-// trusted is a workspace that the user trusts.
+// trusted is what the user said about a workspace.
 type trusted struct {
-	id     [32]byte // of the root's path, which need not be UTF-8
-	tables cas.Digest
-	listed listed
+	id      [32]byte // of the root's path, which need not be UTF-8
+	tables  cas.Digest
+	verdict Verdict
+	listed  listed
 }
 
 // Trusted returns what this user said about the workspace at an absolute path (D-109):
-// Yes with the same digest of its [trust] tables, Outdated with another one, Unknown
-// otherwise. A file that is not this user's own, or that somebody else can read, is a
+// Yes or Never with the same digest of its [trust] tables, Outdated with another one,
+// Unknown otherwise. A file that is not this user's own, or that somebody else can read, is a
 // *FileError and trusts nothing; so is one that is damaged, as far as it is. The answer
 // holds beside the error.
 func (p Personal) Trusted(root string, tables cas.Digest) (Verdict, error) {
@@ -49,7 +50,7 @@ func (p Personal) Trusted(root string, tables cas.Digest) (Verdict, error) {
 	verdict := Unknown
 	if i := find(list, root); i >= 0 {
 		if verdict = Outdated; list[i].tables == tables {
-			verdict = Yes
+			verdict = list[i].verdict
 		}
 	}
 	return verdict, err
@@ -63,13 +64,16 @@ func workspacesError(problem, path string, cause error) error {
 	}
 }
 
-// Trust records that the user trusts the workspace at an absolute path while the digest
-// of its [trust] tables stays what it is (D-109). It waits at most five seconds for
+// Trust records whether the user trusts the workspace at an absolute path, Yes or
+// Never, while the digest of its [trust] tables stays what it is (D-109). It waits at most five seconds for
 // another process; the error is a *FileError. A damaged list is kept beside the new one,
 // once, as workspaces.json.broken.
-func (p Personal) Trust(ctx context.Context, root string, tables cas.Digest, at time.Time) error {
+func (p Personal) Trust(ctx context.Context, root string, tables cas.Digest, v Verdict, at time.Time) error {
+	if v != Yes && v != Never {
+		panic("guard.Personal.Trust: no decision")
+	}
 	return p.update(ctx, func(list []trusted) []trusted {
-		t := trusted{id: rootID(root), tables: tables}
+		t := trusted{id: rootID(root), tables: tables, verdict: v}
 		t.listed = listed{id: t.id, when: wholeMillis(at.UnixNano())}
 		t.listed.text = writeTrusted(&t, root)
 		return append(without(list, root), t)
@@ -153,7 +157,8 @@ func writeTrusted(t *trusted, root string) string {
 	w.field("root", true).str(strings.ToValidUTF8(root, "\ufffd"))
 	w.field("root_digest", false).digest(t.id)
 	w.field("trust_tables", false).digest(t.tables)
-	w.field("trusted_at", false).moment(t.listed.when)
+	w.field("decision", false).str(t.verdict.String())
+	w.field("decided_at", false).moment(t.listed.when)
 	w.raw("\n" + w.indent[2:] + "}")
 	return string(w.b)
 }
@@ -168,7 +173,16 @@ func readTrusted(r *jsonReader) (t trusted) {
 	t.id = r.digest()
 	r.field("trust_tables", false)
 	t.tables = r.digest()
-	r.field("trusted_at", false)
+	r.field("decision", false)
+	switch r.str() {
+	case Yes.String():
+		t.verdict = Yes
+	case Never.String():
+		t.verdict = Never
+	default:
+		r.fail("yes or never")
+	}
+	r.field("decided_at", false)
 	t.listed.when = r.moment()
 	r.expect('}')
 	// What a person reads is what counts, or else could not be written down.

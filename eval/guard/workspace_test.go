@@ -17,7 +17,7 @@ import (
 
 func trust(t testing.TB, p Personal, root string, tables cas.Digest) {
 	t.Helper()
-	if err := p.Trust(context.Background(), root, tables, testTime); err != nil {
+	if err := p.Trust(context.Background(), root, tables, Yes, testTime); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -54,6 +54,15 @@ func TestWorkspaces(t *testing.T) {
 			t.Errorf("Trusted(%q, %s) = %v, want %v", c.root, c.tables, got, c.want)
 		}
 	}
+	if err := p.Trust(context.Background(), "/w", one, Never, testTime); err != nil {
+		t.Fatal(err)
+	}
+	if got := trustedAs(t, p, "/w", one); got != Never {
+		t.Errorf("after saying never: %v", got)
+	}
+	if got := trustedAs(t, p, "/w", two); got != Outdated {
+		t.Errorf("after saying never to other tables: %v", got)
+	}
 	trust(t, p, "/w", two)
 	if got := trustedAs(t, p, "/w", two); got != Yes {
 		t.Errorf("after trusting again: %v", got)
@@ -75,7 +84,8 @@ func TestWorkspaces(t *testing.T) {
       "root": "/w` + "\ufffd" + `",
       "root_digest": "` + cas.Sum([]byte("/w\xff")).Tagged() + `",
       "trust_tables": "` + two.Tagged() + `",
-      "trusted_at": "2026-05-17T12:00:00.000Z"
+      "decision": "yes",
+      "decided_at": "2026-05-17T12:00:00.000Z"
     }
   ]
 }
@@ -97,7 +107,7 @@ func TestWorkspacesWithoutAPlace(t *testing.T) {
 	if v, err := p.Trusted("/w", cas.Digest{}); v != Unknown || err != nil {
 		t.Errorf("Trusted = %v, %v", v, err)
 	}
-	if err := p.Trust(context.Background(), "/w", cas.Digest{}, testTime); !errors.Is(err, ErrUnwritable) {
+	if err := p.Trust(context.Background(), "/w", cas.Digest{}, Yes, testTime); !errors.Is(err, ErrUnwritable) {
 		t.Errorf("Trust = %v", err)
 	}
 }

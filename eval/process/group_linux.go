@@ -51,48 +51,58 @@ const (
 
 // kill ends everything and waits until it has ended, but not longer than killFor.
 func (g *group) kill() {
-	waited := time.Duration(0)
+	begun := time.Now()
 	for delay := firstLook; ; delay = min(2*delay, lastLook) {
 		found := g.freeze()
 		g.signalGroup(syscall.SIGKILL)
 		for _, m := range found {
 			m.signal(syscall.SIGKILL)
 		}
-		if len(found) == 0 || waited >= killFor {
+		if len(found) == 0 || time.Since(begun) >= killFor {
 			return
 		}
 		time.Sleep(delay)
-		waited += delay
 	}
 }
 
-// freeze stops everything and returns it. Something may be forked while the list is
-// made, so it is made again until it holds nothing new.
+// freeze stops everything and returns it. What is about to fork may do so before it
+// stops, so the list is made until one that was begun when everything had stopped
+// holds nothing new. A process that cannot stop, because it waits for a disk or for a
+// child to begin, does not fork either, and is not waited for.
 func (g *group) freeze() []member {
 	var all []member
-	frozen := map[member]bool{}
+	stopped := map[identity]bool{}
+	settled := false
 	for range maxFreezes {
-		fresh := false
-		for _, m := range g.members() {
-			if !frozen[m] {
-				frozen[m], fresh = true, true
+		now := g.members()
+		fresh, moving := false, false
+		for _, m := range now {
+			if !stopped[m.identity] {
+				stopped[m.identity], fresh = true, true
 				m.signal(syscall.SIGSTOP)
 				all = append(all, m)
 			}
+			moving = moving || !m.stopped
 		}
-		if !fresh {
+		if len(now) == 0 || settled && !fresh {
 			break
+		}
+		if settled = !fresh && !moving; moving && !fresh {
+			time.Sleep(firstLook)
 		}
 	}
 	return all
 }
 
+// identity tells a process from all others, with when it began, in the kernel's
+// ticks, and so from an earlier or later one of the same number.
+type identity struct{ pid, start int }
+
 // member is a process of the leader's session, or a descendant of one.
 type member struct {
-	pid, group int
-	// start is when it began, in the kernel's ticks, and tells it from an earlier or
-	// later process of the same number.
-	start int
+	identity
+	group   int
+	stopped bool
 }
 
 // signal sends a signal to the process, and to no other that has got its number.
@@ -127,7 +137,7 @@ func (g *group) members() []member {
 		s := todo[0]
 		todo = append(todo[1:], children[s.pid]...)
 		delete(children, s.pid)
-		out = append(out, member{s.pid, s.group, s.start})
+		out = append(out, member{identity{s.pid, s.start}, s.group, s.stopped})
 	}
 	return out
 }
@@ -135,6 +145,7 @@ func (g *group) members() []member {
 // seen is what /proc says about a process.
 type seen struct {
 	pid, parent, group, session, start int
+	stopped                            bool
 }
 
 // running returns all processes that have not ended. It takes some 16 µs for each.
@@ -182,5 +193,7 @@ func parseStat(text []byte) (s seen, ok bool) {
 	}
 	ok = true
 	s = seen{parent: number(parent), group: number(group), session: number(session), start: number(start)}
+	// 't' is what a debugger has stopped.
+	s.stopped = f[state][0] == 'T' || f[state][0] == 't'
 	return s, ok
 }

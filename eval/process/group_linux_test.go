@@ -15,6 +15,7 @@ func TestParseStat(t *testing.T) {
 	}{
 		{"plain", own, seen{parent: 1, group: 1234, session: 1233, start: 5551}, true},
 		{"parentheses", "7 (a) Z 9 (b) R 1 2 3 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 5551", seen{parent: 1, group: 2, session: 3, start: 5551}, true},
+		{"stopped", "7 (a) T 1 2 3 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 5551", seen{parent: 1, group: 2, session: 3, start: 5551, stopped: true}, true},
 		{"ended", "7 (a) Z 1 2 3 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 5551", seen{}, false},
 		{"gone", "7 (a) X 1 2 3 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 5551", seen{}, false},
 		{"short", "7 (a) R 1 2 3 0 -1", seen{}, false},
