@@ -3,6 +3,8 @@ package mwp_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
@@ -557,4 +560,166 @@ func TestPreCommitHooksFile(t *testing.T) {
 			t.Errorf("%s ends with %d after the last module of a layer was deleted, want %d", hooks[i].Entry, got, want)
 		}
 	}
+}
+
+// TestCodesAsDocumented computes the codes in the side files as docs/format.md says,
+// from the key file and the files' JSON alone.
+func TestCodesAsDocumented(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	user := filepath.Join(t.TempDir(), "user")
+	const secretText = " a long text that stands for a key\n"
+	for name, secret := range map[string]string{"key file": "", "MWP_TRUST_KEY": secretText} {
+		w := mwp.Open(mwp.Options{Dir: g.dir, Guards: mwp.GuardOptions{UserDir: user, TrustKey: secret, Env: []string{"PATH=" + os.Getenv("PATH")}}})
+		defer w.Close()
+		editFile(t, filepath.Join(g.dir, ".mwp", "config.toml"), func(s string) string { return strings.Replace(s, `["./check-rules.sh"]`, "[]", 1) })
+		editFile(t, filepath.Join(g.dir, guardedTarget), func(s string) string { return breaksRule + s })
+		yes := func(context.Context, mwp.GuardQuestion) (mwp.GuardAnswer, error) { return mwp.AnswerYes, nil }
+		if _, err := w.Verify(t.Context(), mwp.VerifyRequest{Ask: yes}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Override(t.Context(), mwp.OverrideRequest{Guard: "./check-rules.sh", Reason: "a reason", For: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		var s []byte
+		if secret == "" {
+			s = readFile(t, filepath.Join(user, "key"))
+		} else {
+			k := cas.Derive("mwp trust key from text v1").Key([]byte(strings.TrimSpace(secret)))
+			s = k[:]
+		}
+		signer := cas.Derive("mwp signer v1").Key(s).String()[:16]
+		if n := checkRecordCodes(t, g.dir, signer, cas.NewMAC(cas.Derive("mwp guard record v1").Key(s))); n != 1 {
+			t.Errorf("%s: %d records are signed with %s, want 1", name, n, signer)
+		}
+		if n := checkDecisionCodes(t, g.dir, signer, cas.NewMAC(cas.Derive("mwp trust decision v1").Key(s))); n != 1 {
+			t.Errorf("%s: %d decisions are signed with %s, want 1", name, n, signer)
+		}
+	}
+}
+
+// nanoseconds reads a time of a side file.
+func nanoseconds(t *testing.T, s string) int64 {
+	t.Helper()
+	at, err := time.Parse("2006-01-02T15:04:05.000Z", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.UnixNano()
+}
+
+// digest reads 64 digits, with the tag of a digest or without.
+func digest(t *testing.T, s string) cas.Digest {
+	t.Helper()
+	b, err := hex.DecodeString(strings.TrimPrefix(s, "blake3:"))
+	if err != nil || len(b) != 32 {
+		t.Fatalf("%q is no digest", s)
+	}
+	return cas.Digest(b)
+}
+
+func checkRecordCodes(t *testing.T, root, signer string, mac *cas.MAC) (n int) {
+	t.Helper()
+	var file struct {
+		Guards []struct {
+			Guard, Status, Fingerprint, Declared, Key, Cwd, Reason, Log, Signer, MAC string
+
+			Exit       *int64 `json:"exit_code"`
+			Duration   int64  `json:"duration_ms"`
+			RanAt      string `json:"ran_at"`
+			CacheUntil string `json:"cache_until"`
+			DeclaredIn string `json:"declared_in"`
+			Override   *struct{ Reason, Until, Declared string }
+		}
+	}
+	if err := json.Unmarshal(readFile(t, filepath.Join(root, ".mwp", "guards.cache.json")), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range file.Guards {
+		if g.Signer != signer {
+			continue
+		}
+		n++
+		var e cas.Encoder
+		e.Digest(digest(t, g.Key))
+		for _, s := range []string{g.Guard, g.Cwd, g.DeclaredIn, g.Log, g.Signer, g.Reason} {
+			e.String(s)
+		}
+		e.Bool(g.Status == "passed")
+		if e.Bool(g.Exit != nil); g.Exit != nil {
+			e.Int(*g.Exit)
+		}
+		e.Int(g.Duration)
+		e.Int(nanoseconds(t, g.RanAt))
+		e.Int(nanoseconds(t, g.CacheUntil))
+		e.Digest(digest(t, g.Fingerprint))
+		e.Digest(digest(t, g.Declared))
+		if e.Bool(g.Override != nil); g.Override == nil {
+			t.Error("the record has no override")
+		} else {
+			e.String(g.Override.Reason)
+			e.Int(nanoseconds(t, g.Override.Until))
+			e.Digest(digest(t, g.Override.Declared))
+		}
+		if got := mac.Sum(e.Encoded()).String(); got != g.MAC {
+			t.Errorf("the code of the record is %s, by docs/format.md it is %s", g.MAC, got)
+		}
+		// The guard is one of the project itself, runs without a shell, and is not static.
+		var k cas.Encoder
+		k.String(g.Guard)
+		k.String(g.Cwd)
+		k.String("")
+		k.Bool(false)
+		k.Bool(false)
+		if got := cas.Derive("mwp guard v1").Key(k.Encoded()).String(); got != g.Key {
+			t.Errorf("the key of the guard is %s, by docs/format.md it is %s", g.Key, got)
+		}
+	}
+	return n
+}
+
+func checkDecisionCodes(t *testing.T, root, signer string, mac *cas.MAC) (n int) {
+	t.Helper()
+	var file struct {
+		Decisions []struct {
+			Command, Decision, Cwd, Script, Binding, Signer, MAC string
+
+			At         string `json:"decided_at"`
+			DeclaredIn string `json:"declared_in"`
+			Commit     string `json:"module_commit"`
+		}
+	}
+	if err := json.Unmarshal(readFile(t, filepath.Join(root, ".mwp", "trust.lock")), &file); err != nil {
+		t.Fatal(err)
+	}
+	place, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decisions {
+		if d.Signer != signer {
+			continue
+		}
+		n++
+		var e cas.Encoder
+		for _, s := range []string{"binding", place, d.Command, d.DeclaredIn, d.Cwd, d.Commit} {
+			e.String(s)
+		}
+		e.Digest(digest(t, d.Script))
+		if got := mac.Sum(e.Encoded()).String(); got != d.Binding {
+			t.Errorf("the binding of the decision is %s, by docs/format.md it is %s", d.Binding, got)
+		}
+		e.Reset()
+		for _, s := range []string{"decision", d.Command, d.DeclaredIn, d.Cwd, d.Commit, d.Signer} {
+			e.String(s)
+		}
+		e.Digest(digest(t, d.Script))
+		e.Uint(map[string]uint64{"yes": 1, "never": 2}[d.Decision])
+		e.Int(nanoseconds(t, d.At))
+		e.Digest(digest(t, d.Binding))
+		if got := mac.Sum(e.Encoded()).String(); got != d.MAC {
+			t.Errorf("the code of the decision is %s, by docs/format.md it is %s", d.MAC, got)
+		}
+	}
+	return n
 }

@@ -45,7 +45,7 @@ func (w *Workspace) Why(ctx context.Context, q Request, file string) (*Result, e
 	for i, f := range w.spellings(s.dir, file) {
 		t, found := render.Why(m, f, o)
 		if q.Format == ExplainJSON {
-			t, found = whyJSON(m, f)
+			t, found = whyJSON(m, f, o.Guards)
 		}
 		if i == 0 || found {
 			text = t
@@ -81,8 +81,15 @@ func (w *Workspace) spellings(root, file string) []string {
 }
 
 // whyJSON returns the records of one file in the form of ExplainJSON.
-func whyJSON(m *ir.Map, file string) (text []byte, found bool) {
+func whyJSON(m *ir.Map, file string, guards []ir.GuardAccount) (text []byte, found bool) {
 	only := *m
+	stands := map[string]bool{}
+	for _, e := range m.Layers.All() {
+		for _, g := range e.Guards {
+			stands[g.Key] = stands[g.Key] || e.Source == file
+		}
+	}
+	guards = slices.DeleteFunc(slices.Clone(guards), func(a ir.GuardAccount) bool { return !stands[a.Key] })
 	only.Trace = slices.DeleteFunc(slices.Clone(m.Trace), func(t ir.TraceRecord) bool { return t.Source != file })
-	return ir.AppendTraceJSON(nil, &only), len(only.Trace) > 0
+	return ir.AppendTraceJSON(nil, &only, guards), len(only.Trace) > 0
 }

@@ -75,7 +75,7 @@ type RenderedValue struct {
 }
 
 var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
-	Name: "rendered", Version: 3, Order: 80,
+	Name: "rendered", Version: 4, Order: 80,
 	Params: func(c *cas.Coder, n *Rendered) {
 		codeMapParams(c, &n.Map)
 		c.Uint8((*uint8)(&n.Format))
@@ -139,13 +139,17 @@ func (n Rendered) Compute(r graph.Reader) (v RenderedValue, err error) {
 		if err != nil {
 			return v, err
 		}
-		accounts, err := graph.Need(r, GuardAccounts{n.Layers})
+		accounts, err := n.accounts(r, &m.IR)
 		if err != nil {
 			return v, err
 		}
 		v.Text = render.Explain(&m.IR, render.ExplainOptions{NotLoaded: n.NotLoaded, Color: n.Color, Suggestions: suggestions, Guards: accounts})
 	case ExplainJSON:
-		v.Text = ir.AppendTraceJSON(nil, &m.IR)
+		accounts, err := n.accounts(r, &m.IR)
+		if err != nil {
+			return v, err
+		}
+		v.Text = ir.AppendTraceJSON(nil, &m.IR, accounts)
 	default:
 		v.Text, _ = n.Text(&m.IR, time.Time{})
 		if n.Format != MarkdownText {
@@ -167,6 +171,15 @@ func (n Rendered) Text(m *ir.Map, now time.Time) ([]byte, bool) {
 		return render.Markdown(m, o), true
 	}
 	return render.Model(m, formatNames[n.Format], o)
+}
+
+// accounts returns what there is to say of the map's guards, which most maps have none
+// of.
+func (n Rendered) accounts(r graph.Reader, m *ir.Map) ([]ir.GuardAccount, error) {
+	if len(m.Verifications) == 0 {
+		return nil, nil
+	}
+	return graph.Need(r, GuardAccounts{n.Layers})
 }
 
 // rootOffset returns where the "root" line of a JSON map belongs: after the line

@@ -24,12 +24,9 @@ type inputs struct{ Declared, Whole cas.Digest }
 func (d *desk) inputsOf(t *testing.T) (in inputs) {
 	t.Helper()
 	g := d.guardsOf(t, "a/x")[0]
-	text := d.eval(t, nodes.InputsOf(g)).(nodes.RenderedValue).Text
-	if len(text) != 64 {
-		t.Fatalf("%d bytes of fingerprints", len(text))
-	}
-	copy(in.Declared[:], text)
-	copy(in.Whole[:], text[32:])
+	p, err := nodes.DecodeGuardPrints(d.eval(t, nodes.InputsOf(g)).(nodes.RenderedValue).Text)
+	must(t, err)
+	in = inputs{Declared: p.Declared, Whole: p.Whole}
 	if in.Declared != d.declared(t, g) {
 		t.Error("the text has another fingerprint than the node")
 	}

@@ -116,9 +116,11 @@ func AppendJSON(dst []byte, m *Map, form Form) []byte {
 	return append(w.buf, '\n')
 }
 
-// AppendTraceJSON appends {"target": …, "trace": […]}, what `mwp explain --json`
-// and the MCP tool explain_context print (D-56).
-func AppendTraceJSON(dst []byte, m *Map) []byte {
+// AppendTraceJSON appends {"target": …, "trace": […], "guards": […]}, what
+// `mwp explain --json` and the MCP tool explain_context print (D-56). A guard has the
+// fields that it has in the map's verifications, then those of its account; of guards
+// without an account nothing is said.
+func AppendTraceJSON(dst []byte, m *Map, guards []GuardAccount) []byte {
 	w := jsonWriter{buf: dst}
 	w.open('{')
 	if w.field("target"); m.Target == nil {
@@ -127,8 +129,38 @@ func AppendTraceJSON(dst []byte, m *Map) []byte {
 		w.str(*m.Target)
 	}
 	list(w.field("trace"), m.Trace, (*jsonWriter).traceRecord)
+	type accounted struct {
+		*Verification
+		*GuardAccount
+	}
+	var all []accounted
+	for i := range guards {
+		for j := range m.Verifications {
+			if v := &m.Verifications[j]; v.Key == guards[i].Key {
+				all = append(all, accounted{v, &guards[i]})
+			}
+		}
+	}
+	list(w.field("guards"), all, func(w *jsonWriter, a *accounted) {
+		w.open('{')
+		w.verification(a.Verification, FullForm)
+		w.account(a.GuardAccount)
+		w.close('}')
+	})
 	w.close('}')
 	return append(w.buf, '\n')
+}
+
+func (w *jsonWriter) account(a *GuardAccount) {
+	w.field("trust").str(a.Trust)
+	w.field("trust_reason").str(a.Why)
+	w.field("runs").str(a.Runs)
+	w.field("declared").strings(a.Declared)
+	w.field("inputs").strings(a.Inputs)
+	w.field("all_sources").bool(a.Whole)
+	w.field("cache_for").str(a.CacheFor)
+	w.field("timeout").str(a.Timeout)
+	w.field("owners").strings(a.Owners)
 }
 
 // AppendDiagnosticJSON appends d as one JSON object with a final newline, the
