@@ -77,12 +77,12 @@ func (v *verifying) log(g *nodes.PlannedGuard, line *ir.VerifiedGuard, out *guar
 // conclude reports what came of a run and records it. before is how its files were
 // then: whatever changed while the guard ran was not checked.
 func (v *verifying) conclude(ctx context.Context, g *nodes.PlannedGuard, line *ir.VerifiedGuard, out *guard.Outcome, before nodes.GuardPrints) error {
+	line.Detail, line.Hint = out.Detail, out.Hint
 	if out.Status == guard.Unverified {
 		line.Verification = ir.Verification{
 			Key: line.Key, Guard: line.Guard, Cwd: line.Cwd, DeclaredIn: line.DeclaredIn,
 			Status: ir.Unverified, Reason: out.Reason, DurationMS: out.Duration.Milliseconds(),
 		}
-		line.Hint = out.Hint
 		return nil
 	}
 	at := v.w.now()

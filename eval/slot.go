@@ -377,7 +377,9 @@ func (w *World) looksOf(k *known) (looks []look) {
 		looks = append(looks, l)
 		return rest
 	}
-	single := func(l *SlotLeaf) bool { return l.Kind == graph.ScanKind.Name || l.Kind == graph.FileKind.Name }
+	single := func(l *SlotLeaf) bool {
+		return l.Kind == graph.ScanKind.Name || l.Kind == graph.FileKind.Name || l.Kind == graph.ContentKind.Name
+	}
 	for i := range k.leaves {
 		l := &k.leaves[i]
 		k.look[i] = -1

@@ -729,6 +729,7 @@ func origin(g *nodes.Guard) string {
 func TestGuardKeys(t *testing.T) {
 	cmd := func(s string) nodes.Guard { return nodes.Guard{GuardSpec: nodes.GuardSpec{Cmd: s}, Dir: "a"} }
 	argv := func(s ...string) nodes.Guard { return nodes.Guard{GuardSpec: nodes.GuardSpec{Argv: s}, Dir: "a"} }
+	text := func(g nodes.Guard) string { return g.Text() }
 	with := func(g nodes.Guard, edit func(*nodes.Guard)) nodes.Guard { edit(&g); return g }
 	base := cmd("go vet ./x")
 	minute := time.Minute
@@ -750,7 +751,7 @@ func TestGuardKeys(t *testing.T) {
 		base,
 		cmd("go vet './x'"), cmd("go vet ./X"), cmd("go vet ./x;"), cmd("go 'vet ./x'"), argv("go", "vet ./x "),
 		argv("go", "vet", "./x", ""), cmd("go vet ./x && go vet ./y"), cmd("go vet  ./x  &&\ngo vet ./y"),
-		argv("go", "vet", "./*"), cmd("go vet ./*"), cmd("exists a"), cmd("echo 'a  b'"), cmd("echo 'a b'"),
+		argv("echo", "a\nb"), cmd(text(argv("echo", "a\nb"))), argv("go", "vet", "./*"), cmd("go vet ./*"), cmd("exists a"), cmd("echo 'a  b'"), cmd("echo 'a b'"),
 		with(base, func(g *nodes.Guard) { g.Dir = "." }),
 		with(base, func(g *nodes.Guard) { g.Dir = "a/b" }),
 		with(base, func(g *nodes.Guard) { g.Commit = strings.Repeat("a", 40) }),

@@ -3,6 +3,7 @@ package nodes
 import (
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -114,6 +115,28 @@ func TestEncodedGuards(t *testing.T) {
 	for _, s := range []string{"", "x", "\xff\xff\xff\xff", encodeGuard(Guard{Real: "r"}) + "x"} {
 		if g, err := decodeGuard(s); err == nil {
 			t.Errorf("decodeGuard(%q) = %+v", s, g)
+		}
+	}
+}
+
+// TestPathPattern: '**' after '**' says nothing more, and what is longer than any path
+// that a scan meets is not walked for.
+func TestPathPattern(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		want    string
+		ok      bool
+	}{
+		{"**", "**", true},
+		{"**/**/a/**/**/**/b/**", "**/a/**/b/**", true},
+		{strings.Repeat("**/", 5000) + "x", "**/x", true},
+		{"**/*/**", "**/*/**", true},
+		{strings.Repeat("*/", maxScanDepth) + "*", strings.Repeat("*/", maxScanDepth) + "*", true},
+		{strings.Repeat("*/", maxScanDepth+1) + "*", strings.Repeat("*/", maxScanDepth+1) + "*", false},
+	} {
+		p, ok := newPathPattern(segments(c.pattern))
+		if got := strings.Join(p, "/"); got != c.want || ok != c.ok {
+			t.Errorf("newPathPattern(%.20q) = %.40q, %v, want %.40q, %v", c.pattern, got, ok, c.want, c.ok)
 		}
 	}
 }

@@ -164,6 +164,7 @@ func details(g *ir.VerifiedGuard) []string {
 		add("why", g.Why)
 	}
 	add("log", g.Log)
+	add("detail", g.Detail)
 	add("hint", g.Hint)
 	return lines
 }

@@ -133,7 +133,10 @@ func (p *printer) verified(g *ir.VerifiedGuard, row verifyRow, widths [len(verif
 	if o := g.Override; o != nil {
 		p.below("overridden", joined(": ", "until "+minute(ir.EscapeControls(o.Until)), brief(o.Reason)))
 	}
-	if g.Status != ir.FailedCheck {
+	switch {
+	case g.Detail != "":
+		p.below("why", ir.EscapeControls(g.Detail))
+	case g.Status != ir.FailedCheck:
 		p.below("why", ir.EscapeControls(g.Why))
 	}
 	p.below("log", ir.EscapeControls(g.Log))

@@ -143,7 +143,7 @@ func hostileReport(s string) *ir.VerifyReport {
 				Guard: s, Status: status, RanAt: s, CacheUntil: s, Fingerprint: s, Key: s, Cwd: s, DeclaredIn: s, Reason: s,
 				Override: &ir.Override{Reason: s, Until: s},
 			},
-			Ran: i%2 == 0, Trust: s, Why: s, Sources: []string{s, s + "2"}, Owners: []string{s}, Log: s, Hint: s,
+			Ran: i%2 == 0, Trust: s, Why: s, Sources: []string{s, s + "2"}, Owners: []string{s}, Log: s, Detail: s, Hint: s,
 		})
 	}
 	return r

@@ -153,6 +153,8 @@ type VerifiedGuard struct {
 	Owners  []string
 	// Log is the absolute path of the run's output, "" when nothing was written.
 	Log string
+	// Detail says in a sentence why there is no exit status, "" when there is one.
+	Detail string
 	// Hint is the next command to type, "" when there is none.
 	Hint string
 }

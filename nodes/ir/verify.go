@@ -35,6 +35,7 @@ func (w *jsonWriter) verifiedGuard(g *VerifiedGuard) {
 	w.field("sources").strings(g.Sources)
 	w.field("owners").strings(g.Owners)
 	w.field("log").str(g.Log)
+	w.field("detail").str(g.Detail)
 	w.field("hint").str(g.Hint)
 	w.close('}')
 }
