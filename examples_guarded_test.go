@@ -20,6 +20,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/nodes/command"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
@@ -722,4 +723,70 @@ func checkDecisionCodes(t *testing.T, root, signer string, mac *cas.MAC) (n int)
 		}
 	}
 	return n
+}
+
+// TestGuardsDocument holds docs/guards.md to the code where a reader would copy from it:
+// what is built in, what an entry of allowed_guards covers, and the header.
+func TestGuardsDocument(t *testing.T) {
+	t.Parallel()
+	text := string(bytes.ReplaceAll(readFile(t, "docs/guards.md"), []byte("\r\n"), []byte("\n")))
+	block := func(begin string) string {
+		t.Helper()
+		_, rest, ok := strings.Cut(text, begin)
+		b, _, closed := strings.Cut(rest, "```\n")
+		if !ok || !closed {
+			t.Fatalf("docs/guards.md has no block after %q", begin)
+		}
+		return b
+	}
+	_, row, _ := strings.Cut(text, "| `builtin` | ")
+	row, _, _ = strings.Cut(row, "\n")
+	builtin := 0
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row, -1) {
+		builtin++
+		if d := command.Decide(command.Parse(strings.Replace(m[1], "SCRIPT", "check", 1)+" more"), command.Question{}); d.Level != command.Builtin {
+			t.Errorf("docs/guards.md says that %s is built in, the code that it is %s: %s", m[1], d.Level, d.Why)
+		}
+	}
+	if builtin != 6 {
+		t.Errorf("docs/guards.md lists %d built-in commands, want 6", builtin)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".mwp/config.toml":     "[trust]\n" + block("```toml\n[trust]\n"),
+		"shop/.mwp-context.md": "---\n" + block("```yaml\n") + "---\nA shop.\n",
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := mapOf(t, mwp.Options{Dir: dir}, mwp.Request{Target: filepath.Join(dir, "shop")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var guards []string
+	for _, v := range m.Verifications {
+		guards = append(guards, v.Guard)
+	}
+	if want := []string{"./check-rules.sh", "exists store/schema.sql"}; !slices.Equal(guards, want) {
+		t.Errorf("the header of docs/guards.md declares %q, want %q", guards, want)
+	}
+	var allowed []string
+	_, entries, _ := strings.Cut(block("```toml\n[trust]\n"), "allowed_guards = ")
+	if err := json.Unmarshal([]byte(entries), &allowed); err != nil {
+		t.Fatal(err)
+	}
+	for cmd, want := range map[string]command.Level{
+		"./check-rules.sh": command.Project, "./check-rules.sh  -v": command.Project, "go test ./...": command.Project,
+		"go tester": command.AdHoc, "gotest": command.AdHoc, "sh ./check-rules.sh": command.AdHoc,
+		"grep -q x  src/* && true": command.Project, "grep -q x src/*": command.AdHoc, "cargo test && make": command.AdHoc,
+	} {
+		if d := command.Decide(command.Parse(cmd), command.Question{Allowed: allowed}); d.Level != want {
+			t.Errorf("with the entries of docs/guards.md %s is %s, want %s: %s", cmd, d.Level, want, d.Why)
+		}
+	}
 }

@@ -9,9 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -124,13 +126,38 @@ func TestExamples(t *testing.T) {
 }
 
 // TestExampleOfTheProposal checks the worked example: its two bodies, whole and
-// in order, are what the map adds to the preamble.
+// in order, and the line of its guard, eight minutes after that passed, are what the
+// map adds to the preamble.
 func TestExampleOfTheProposal(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(expectedMaps, "logistics/dev/browser-sdk/src/client.ts.md"))
+	if runtime.GOOS == "windows" {
+		t.Skip("the guard of the example is a shell script")
+	}
+	root := filepath.Join(t.TempDir(), "logistics")
+	if err := os.CopyFS(root, os.DirFS("examples/logistics")); err != nil {
+		t.Fatal(err)
+	}
+	bundle := filepath.Join(root, "dev", "browser-sdk", "dist", "client.js")
+	if err := os.MkdirAll(filepath.Dir(bundle), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bundle, []byte("export {}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 5, 17, 10, 42, 0, 0, time.UTC)
+	w := mwp.Open(mwp.Options{Dir: root, Guards: mwp.GuardOptions{
+		UserDir: filepath.Join(t.TempDir(), "mwp"), Env: os.Environ(), Now: func() time.Time { return now },
+	}})
+	defer w.Close()
+	const target = "dev/browser-sdk/src/client.ts"
+	if _, err := w.Verify(context.Background(), mwp.VerifyRequest{Targets: []string{target}, TrustAdHoc: true}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(8 * time.Minute)
+	r, err := w.Map(context.Background(), mwp.Request{Target: target, Format: mwp.MarkdownText, Relative: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, layers, ok := strings.Cut(string(b), "\n---\n\n")
+	head, layers, ok := strings.Cut(string(r.Text), "\n---\n\n")
 	if !ok || !strings.HasPrefix(head, "<!-- mwp workspace map | target: dev/browser-sdk/src/client.ts | schema: 1 -->\n") {
 		t.Errorf("the map begins with\n%s", head)
 	}
@@ -143,6 +170,8 @@ and shipper integrations.
 
 Owns the TypeScript → Rust API boundary.
 Bundle size constraint: < 50 KB compressed.
+
+Guard: bundle-size-check.sh — passed 8 min ago ✓
 `
 	if d := cmp.Diff(want, layers); d != "" {
 		t.Errorf("layers differ (-want +got):\n%s", d)

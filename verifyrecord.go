@@ -95,7 +95,7 @@ func (v *verifying) conclude(ctx context.Context, g *nodes.PlannedGuard, line *i
 		RanAt: at.UnixNano(), CacheUntil: at.Add(cacheFor).UnixNano(), Fingerprint: before.Whole, Declared: before.Declared,
 	}
 	if before.Unreadable != "" {
-		v.notice(ir.GuardStale, "the result of "+g.Text()+" does not count: cannot "+before.Unreadable+": permission denied", "make it readable, or take it out of verified_paths")
+		v.notice(ir.GuardStale, "the result of "+g.Text()+" does not count: cannot "+before.Unreadable, "make it readable, or take it out of verified_paths")
 	}
 	if after, err := v.prints(ctx, g.Guard); err == nil && after.Declared != before.Declared {
 		v.notice(ir.GuardStale, "files that "+g.Text()+" rests on changed while it ran, so its result does not count for them", "when the guard changes them itself, take them out of verified_paths")

@@ -26,43 +26,40 @@ func (w *World) readContent(l graph.Content) (*reading, error) {
 	return &reading{value: state, print: s.Fingerprint, trusted: trusted}, nil
 }
 
-// pieceBytes is how much of a file is in memory at a time. A file leaf reads no more
-// than that, so that both leaves give one digest to a file that both can read.
-const pieceBytes = graph.MaxFileBytes
+// pieceBytes is how much of a file is in memory at a time.
+const pieceBytes = 128 << 10
 
-// pieces are kept, because one for each of ten thousand files would be most of what a
-// walk allocates.
-var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
+// summers are kept, because a buffer and a hasher for each of ten thousand files would
+// be most of what a walk allocates.
+var summers = sync.Pool{New: func() any { return new(summer) }}
 
-var joinedPieces = cas.Derive("mwp content v1")
+type summer struct {
+	buf [pieceBytes]byte
+	sum cas.Summer
+}
 
 // sumPieces returns the digest of what read yields up to its end, and of how many
-// bytes. Of one piece it is BLAKE3 of the bytes; each further piece makes a new digest
-// from the last one and its own. It gives up where there is more than size, as in a
-// file that is appended to all the time.
+// bytes. It gives up where there is more than size, as in a file that is appended to
+// all the time.
 func sumPieces(read func([]byte) (int, error), size int64) (d cas.Digest, n int64, err error) {
-	buf := pieces.Get().(*[pieceBytes]byte)
-	defer pieces.Put(buf)
+	s := summers.Get().(*summer)
+	defer summers.Put(s)
 	for {
-		filled, err := fill(read, buf[:])
+		filled, err := fill(read, s.buf[:])
 		if err != nil {
+			s.sum.Digest()
 			return cas.Digest{}, 0, err
 		}
-		piece := cas.Sum(buf[:filled])
-		switch {
-		case n == 0:
-			d = piece
-		case filled > 0:
-			d = cas.Digest(joinedPieces.Key(append(d[:], piece[:]...)))
+		if n += int64(filled); n == int64(filled) && filled < len(s.buf) {
+			return cas.Sum(s.buf[:filled]), n, nil
 		}
-		if n += int64(filled); filled < len(buf) || n > size {
-			return d, n, nil
+		if s.sum.Write(s.buf[:filled]); filled < len(s.buf) || n > size {
+			return s.sum.Digest(), n, nil
 		}
 	}
 }
 
-// fill reads until b is full or there is no more, which is the only short read: where
-// one piece ends must not depend on how much the system hands out at a time.
+// fill reads until b is full or there is no more, which is the only short read.
 func fill(read func([]byte) (int, error), b []byte) (int, error) {
 	filled := 0
 	for filled < len(b) {

@@ -48,8 +48,8 @@ func TestSumPieces(t *testing.T) {
 				t.Errorf("%d bytes in steps of %d have another digest", size, step)
 			}
 		}
-		if size <= pieceBytes && first != cas.Sum(b) {
-			t.Errorf("%d bytes do not have the digest that a file leaf gives them", size)
+		if first != cas.Sum(b) {
+			t.Errorf("%d bytes do not have the digest that b3sum prints", size)
 		}
 		note(first, fmt.Sprint(size))
 		for _, at := range []int{0, pieceBytes - 1, pieceBytes, size - 1} {
@@ -93,11 +93,16 @@ func TestSumPiecesEnds(t *testing.T) {
 	}
 }
 
-// TestContentTakesNoMemory holds that a large file costs buffers and not its size.
+// TestContentTakesNoMemory holds that large files cost neither their size nor a buffer
+// each. The race detector makes a pool lose every fourth of what it is given.
 func TestContentTakesNoMemory(t *testing.T) {
 	dir := t.TempDir()
-	const size = 64 << 20
-	for _, name := range []string{"a", "b"} {
+	const size = 4 << 20
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprint(i))
+	}
+	for _, name := range names {
 		f, err := os.Create(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -110,14 +115,14 @@ func TestContentTakesNoMemory(t *testing.T) {
 	w := NewWorld(dir, time.Now)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	for _, name := range []string{"a", "b"} {
+	for _, name := range names {
 		if r, err := w.read(graph.Content{Path: name}); err != nil || r.value.(graph.ContentState).Size != size {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
 	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 4*pieceBytes {
-		t.Errorf("%d bytes were allocated to read %d, want at most %d", got, 2*size, 4*pieceBytes)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 24*pieceBytes {
+		t.Errorf("%d bytes were allocated to read %d, want at most %d", got, len(names)*size, 24*pieceBytes)
 	}
 }
 
@@ -126,7 +131,7 @@ func TestContentTakesNoMemory(t *testing.T) {
 func TestWhileStill(t *testing.T) {
 	never := func(*stat) bool { return false }
 	for _, changes := range []int{0, 1, attempts - 1, attempts} {
-		for _, how := range []string{"grows", "shrinks", "other size than read", "replaced", "gone and back"} {
+		for _, how := range []string{"grows", "shrinks", "other size than read", "another time within", "replaced", "gone and back"} {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "f")
 			if err := os.WriteFile(path, []byte("0123456789"), 0o644); err != nil {
@@ -150,6 +155,11 @@ func TestWhileStill(t *testing.T) {
 					other := filepath.Join(dir, "other")
 					if err = os.WriteFile(other, b, 0o644); err == nil {
 						err = os.Rename(other, path)
+					}
+				case "another time within":
+					at := time.Unix(int64(reads), 0)
+					if err = os.Chtimes(path, at, at); err == nil {
+						after, err = lstat(path)
 					}
 				case "other size than read":
 					n--

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"errors"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -31,8 +30,8 @@ type GuardInputsValue struct {
 	// the workspace; ScriptDigest is its content's, zero for one that is not there.
 	Script       string
 	ScriptDigest cas.Digest
-	// Unreadable says what may not be read, "" for nothing. Nobody knows then whether it
-	// changed.
+	// Unreadable says what cannot be read and why, "" for nothing. Nobody knows then
+	// whether it changed.
 	Unreadable string
 }
 
@@ -137,18 +136,18 @@ func (v *GuardInputsValue) script(r graph.Reader, g *Guard, e *cas.Encoder) erro
 	return nil
 }
 
-// unreadable takes note of files that modes keep out. They must not cost the map; any
-// other failure does.
+// unreadable takes note of files that cannot be read: modes keep them out, or they
+// never hold still. They must not cost the map.
 func (v *GuardInputsValue) unreadable(errs []error) error {
 	for _, err := range errs {
-		if err == nil {
-			continue
-		}
 		var world interface{ Where() string }
-		if !errors.Is(err, fs.ErrPermission) || !errors.As(err, &world) {
+		switch {
+		case err == nil:
+		case !errors.As(err, &world):
 			return err
+		default:
+			v.Unreadable = err.Error()
 		}
-		v.Unreadable = world.Where()
 	}
 	return nil
 }
@@ -271,7 +270,7 @@ type GuardPrints struct {
 	// Declared is what a map compares, Whole is over everything, Script is that of the
 	// script that the command names, zero for none.
 	Declared, Whole, Script cas.Digest
-	// Unreadable says what may not be read, "" for nothing.
+	// Unreadable says what cannot be read and why, "" for nothing.
 	Unreadable string
 }
 

@@ -172,7 +172,7 @@ func statusReason(a *account) string {
 		case ir.ReasonEarly:
 			return "it passed at a time that has not come yet"
 		case ir.ReasonUnreadable:
-			return "it passed, and a file that it rests on may not be read, so nobody knows whether it changed"
+			return "it passed, and a file that it rests on cannot be read, so nobody knows whether it changed"
 		}
 	case ir.Unverified:
 		switch v.Reason {

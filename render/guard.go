@@ -58,7 +58,7 @@ func failure(cmd string, v *ir.Verification) (subject, words string) {
 	case ir.ReasonOutside:
 		return file, "leads out of the workspace"
 	case ir.ReasonUnreadable:
-		return file, "may not be read"
+		return file, "cannot be read"
 	case ir.ReasonTooLarge:
 		return file, "is too large to look at"
 	}
@@ -101,7 +101,7 @@ func doubt(reason string) string {
 	case ir.ReasonEarly:
 		return "dated ahead"
 	case ir.ReasonUnreadable:
-		return "a file that it rests on may not be read"
+		return "a file that it rests on cannot be read"
 	case ir.ReasonForeign:
 		return "its record was made with another key"
 	case ir.ReasonNotFound:

@@ -18,7 +18,7 @@ const (
 	ReasonExpired      = "expired"
 	ReasonFilesChanged = "files_changed"
 	ReasonEarly        = "dated_ahead"
-	// ReasonUnreadable makes it stale because a file that it rests on may not be read.
+	// ReasonUnreadable makes it stale because a file that it rests on cannot be read.
 	ReasonUnreadable = "unreadable"
 	// ReasonNeverRun is a guard without a record, ReasonForeign one whose record was
 	// not signed with this user's key (D-44).
@@ -93,7 +93,7 @@ func Outcome(v *Verification) string {
 	case ReasonOutside:
 		return "leads out of the workspace"
 	case ReasonUnreadable:
-		return "names a file that may not be read"
+		return "names a file that cannot be read"
 	case ReasonTooLarge:
 		return "names a file that is too large to look at"
 	}
