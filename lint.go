@@ -85,10 +85,7 @@ func (w *Workspace) sameRoot(ctx context.Context, places []*place) error {
 			return err
 		}
 		if i > 0 && s.dir != root {
-			return &UsageError{ir.Diagnostic{
-				Code: ir.TargetInvalid, Severity: ir.SeverityError,
-				Message: "the paths lie in two workspaces, " + root + " and " + s.dir, Hint: "run the command once for each",
-			}}
+			return otherWorkspace(root, s.dir)
 		}
 		root = s.dir
 	}

@@ -183,12 +183,16 @@ func (v *verifying) collect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if v.Root != "" && r.Root != v.Root {
+		if v.Root != "" && r.Root != v.Root && len(v.guards) > 0 && len(plan.Guards) > 0 {
 			return otherWorkspace(v.Root, r.Root)
 		}
-		v.Root, v.results = r.Root, append(v.results, r)
+		if v.Root == "" || len(plan.Guards) > 0 {
+			// Where one workspace has guards and the others have none, it is the one.
+			v.Root = r.Root
+		}
+		v.results = append(v.results, r)
 		v.Notices = append(v.Notices, r.Notices...)
-		if v.jobs = plan.Jobs; !everything {
+		if v.jobs = max(v.jobs, plan.Jobs); !everything {
 			v.Report.Targets = append(v.Report.Targets, cmp.Or(r.Target, "."))
 		}
 		for _, g := range plan.Guards {
@@ -213,7 +217,7 @@ func (v *verifying) collect(ctx context.Context) error {
 func otherWorkspace(a, b string) error {
 	return &UsageError{ir.Diagnostic{
 		Code: ir.TargetInvalid, Severity: ir.SeverityError,
-		Message: "the paths lie in two workspaces, " + a + " and " + b, Hint: "run the command once for each",
+		Message: "the paths lie in two workspaces, " + a + " and " + b, Hint: "run the command in each of them, with -C DIR",
 	}}
 }
 
@@ -255,7 +259,11 @@ func (v *verifying) choose(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		changes, err := repo.ChangedPaths(ctx, v.q.Affected)
+		base, err := repo.ResolveCommit(ctx, v.q.Affected)
+		if err != nil {
+			return gitError(err)
+		}
+		changes, err := repo.ChangedPaths(ctx, base)
 		if err != nil {
 			return gitError(err)
 		}

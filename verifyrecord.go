@@ -189,7 +189,7 @@ func (w *Workspace) Override(ctx context.Context, q OverrideRequest) (*VerifyRes
 	case g.Static():
 		return nil, refuse("mend what it names, or the guard", "%s runs nothing, so there is no run to override", g.Text())
 	case g.Check.Status != ir.FailedCheck:
-		return nil, refuse("", "%s does not fail: it is %s", g.Text(), g.Check.Status)
+		return nil, refuse("", "%s does not fail; its status is %s", g.Text(), g.Check.Status)
 	case g.Check.FilesChanged:
 		return nil, refuse("run `mwp verify` first", "files changed since %s failed, so nobody knows whether it still does", g.Text())
 	}

@@ -114,11 +114,11 @@ func (v *verifying) foreign(d *guard.Decisions) {
 	if d.Foreign > 0 {
 		v.notice(ir.TrustDamaged, file+" holds decisions that this user did not make; they count as absent", "it belongs to one person and to no repository")
 	}
-	if d.Damaged > 0 {
+	if d.Damaged > 0 && d.Problem == "" {
 		v.notice(ir.TrustDamaged, file+" holds decisions that are not as they were signed; they count as absent", "the guards ask again")
 	}
 	if d.Problem != "" {
-		v.notice(ir.TrustDamaged, file+": "+d.Problem, "")
+		v.notice(ir.TrustDamaged, file+": "+d.Problem, "what is damaged counts as absent; the guards ask again")
 	}
 }
 
@@ -148,6 +148,7 @@ func (v *verifying) mayRun(ctx context.Context, i int, lock guard.TrustLock, kno
 		return true, nil
 	case guard.Never:
 		v.refuse(line, "you said never", g.Allow)
+		line.Hint = "to be asked again, delete its entry in " + filepath.Join(v.store.State, guard.TrustName)
 		return false, nil
 	}
 	why := g.Why

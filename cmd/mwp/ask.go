@@ -65,24 +65,26 @@ func (a *app) askForOthers(ws *mwp.Workspace, r *ir.VerifyReport) error {
 	if !ran {
 		return nil
 	}
-	state, err := ws.Trusted(a.ctx)
+	// The report is out, and with it ended what signals interrupt.
+	ctx := context.WithoutCancel(a.ctx)
+	state, err := ws.Trusted(ctx)
 	if err != nil || state == mwp.TrustGiven || state == mwp.TrustDenied {
-		return a.cause(err)
+		return err
 	}
 	question := "mwp: may programs that act for you, such as an MCP server, run this workspace's built-in and\nallowed guards too, until its [trust] tables change? [y]es, [n]o: "
 	if state == mwp.TrustOutdated {
 		question = "mwp: the workspace's [trust] tables changed. " + strings.TrimPrefix(question, "mwp: ")
 	}
 	a.stderr.Write([]byte(question))
-	line, err := a.readLine(a.ctx)
+	line, err := a.readLine(ctx)
 	if err != nil {
 		return err
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
-		return ws.TrustWorkspace(a.ctx, true)
+		return ws.TrustWorkspace(ctx, true)
 	case "n", "no":
-		return ws.TrustWorkspace(a.ctx, false)
+		return ws.TrustWorkspace(ctx, false)
 	}
 	// Silence decides nothing.
 	a.stderr.Write([]byte("\n"))

@@ -113,8 +113,9 @@ const exitCodesText = `The exit status of mwp:
   1    the command's own negative answer: there is no map because a file has
        mistakes or another tool owns the directory; lint found errors, or more
        warnings than --max-warnings; a module may not be used, or is not what
-       was pinned; fsck found damage
-  2    the command line makes no sense
+       was pinned; fsck found damage; a guard of verify failed or did not run
+  2    the command line makes no sense; the answer of verify --hook claude is
+       no, because only this status blocks there
   3    the output is complete, and --strict (or [budgets] policy = "error")
        found errors in it, or it is read-only
   4    the environment: no root, a target outside of it, a file that cannot be
@@ -125,8 +126,8 @@ const exitCodesText = `The exit status of mwp:
   143  ended by SIGTERM
 
 With an exit status of 1, 2 or 4 there is nothing on stdout, except for what
-lint and fsck found, and what import could do. A reader that closes the pipe
-early (mwp map | head) is no error.
+lint, verify and fsck found, and what import could do. A reader that closes
+the pipe early (mwp map | head) is no error.
 
 Examples:
   mwp map src --strict > map.json || echo "exit status $?"
@@ -139,13 +140,14 @@ Examples:
 func variablesText() []byte {
 	var b strings.Builder
 	b.WriteString(`A flag on the command line comes before its variable, and that before the
-configuration. Flags that only repeat another one have no variable.
+configuration. Flags that only repeat another one have no variable, and what
+somebody has to say each time has none.
 
 `)
 	seen := map[string]bool{}
 	row := func(fs []*flagSpec) {
 		for _, f := range fs {
-			if new(options).setter(f) == nil || seen[f.name] {
+			if new(options).setter(f) == nil || seen[f.name] || f.noVariable {
 				continue
 			}
 			seen[f.name] = true
@@ -157,6 +159,8 @@ configuration. Flags that only repeat another one have no variable.
 		row(c.flags)
 	}
 	b.WriteString(`
+  MWP_TRUST_KEY       the key that signs results of guards, instead of this
+                      user's: a secret of at least 16 bytes
   MWP_LOG             error, warn, info or debug: as -q, nothing, -v and -vv
   MWP_DEBUG           hash: what went into each key; panic: stacks; or both
   NO_COLOR            no colours, unless --color always

@@ -267,7 +267,7 @@ func (a *app) readOptions() error {
 	define := func(specs []*flagSpec) {
 		for _, spec := range specs {
 			set := a.options.setter(spec)
-			if set == nil {
+			if set == nil || spec.noVariable && a.gave(spec) == "" {
 				continue
 			}
 			fs.Var(value(func(s string) error {

@@ -402,7 +402,7 @@ func TestTable(t *testing.T) {
 		switch c {
 		case &cmdInit:
 			args = append(args, "--dry-run")
-		case &cmdLint:
+		case &cmdLint, &cmdVerify:
 			args = append(args, "dev")
 		}
 		want := 0

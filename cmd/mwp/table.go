@@ -21,6 +21,8 @@ type flagSpec struct {
 	// function, so that the table costs a start nothing.
 	values      func() []string
 	files, dirs bool
+	// noVariable is set for what somebody has to say each time: no variable stands for it.
+	noVariable bool
 }
 
 // example is a line for help.
@@ -94,19 +96,19 @@ var (
 	flagUpdate     = flagSpec{name: "update", help: "look references up anew; without arguments all of them"}
 	flagRemote     = flagSpec{name: "remote", arg: "NAME", help: "the remote to push to (default origin, or the only one)"}
 	flagWithBase   = flagSpec{name: "with-base", help: "add the module that explains the conventions to an LLM"}
-	flagMapVerify  = flagSpec{name: "verify", help: "run the map's guards first"}
+	flagMapVerify  = flagSpec{name: "verify", noVariable: true, help: "run the map's guards first"}
 	flagRelative   = flagSpec{name: "relative-times", help: "how long ago guards passed, instead of when"}
 	flagNow        = flagSpec{name: "now", arg: "TIME", help: "the time that results of guards are dated and judged by"}
-	flagStaged     = flagSpec{name: "staged", help: "the guards of what the next git commit changes"}
-	flagStale      = flagSpec{name: "stale", help: "only guards whose last result does not count any more"}
-	flagAffected   = flagSpec{name: "affected", arg: "REVISION", help: "only guards that rest on a file that differs from it"}
+	flagStaged     = flagSpec{name: "staged", noVariable: true, help: "the guards of what the next git commit changes"}
+	flagStale      = flagSpec{name: "stale", noVariable: true, help: "only guards whose last result does not count any more"}
+	flagAffected   = flagSpec{name: "affected", noVariable: true, arg: "REVISION", help: "only guards that rest on a file that differs from it"}
 	flagJobs       = flagSpec{name: "jobs", spellings: []string{"j"}, arg: "N", help: "guards that run at once (default 1)"}
-	flagTrustAdHoc = flagSpec{name: "trust-adhoc", help: "run guards that nobody agreed to, this once"}
-	flagOverride   = flagSpec{name: "override", arg: "GUARD", help: "work on while this guard fails: its command, name or key"}
-	flagReason     = flagSpec{name: "reason", arg: "TEXT", help: "why, for --override"}
-	flagFor        = flagSpec{name: "for", arg: "TIME", help: "how long an override holds (default 4h)"}
-	flagYes        = flagSpec{name: "yes", help: "confirm an override without a terminal"}
-	flagHook       = flagSpec{name: "hook", arg: "HARNESS", values: hookNames, help: "claude: exit with 2 and say why on stderr"}
+	flagTrustAdHoc = flagSpec{name: "trust-adhoc", noVariable: true, help: "run guards that nobody agreed to, this once"}
+	flagOverride   = flagSpec{name: "override", noVariable: true, arg: "GUARD", help: "work on while this guard fails: its command, name or key"}
+	flagReason     = flagSpec{name: "reason", noVariable: true, arg: "TEXT", help: "why, for --override"}
+	flagFor        = flagSpec{name: "for", noVariable: true, arg: "TIME", help: "how long an override holds (default 4h)"}
+	flagYes        = flagSpec{name: "yes", noVariable: true, help: "confirm an override without a terminal"}
+	flagHook       = flagSpec{name: "hook", noVariable: true, arg: "HARNESS", values: hookNames, help: "claude: exit with 2 and say why on stderr"}
 
 	flagNoDiscoveries = flagSpec{name: "no-discoveries", help: "leave discoveries.md as it is"}
 	flagVerifyFormat  = flagSpec{name: "format", arg: "FORMAT", values: verifyFormats, help: "text, json or junit (default text)"}
@@ -147,14 +149,14 @@ that does not exist yet is fine.`,
 var cmdVerify = command{
 	name: "verify", summary: "run the guards behind a map, and record their results",
 	usage: []string{"mwp verify [target...] [flags]", "mwp verify --override GUARD --reason TEXT [flags]"},
-	text: `Runs the commands by which context files prove what they say, and prints a report.
-Without a target it runs every guard that the workspace declares. Exits with 1
-when one fails or may not run.
+	text: `Runs the commands by which context files prove what they say, and prints a
+report. Without a target it runs every guard that the workspace declares. Exits
+with 1 when one fails or may not run, unless a person overrides it.
 
-Built-in commands (cargo test, cargo clippy, pytest, npm run SCRIPT, pnpm SCRIPT)
-and those that [trust] allowed_guards lists run at once. About any other it asks
-in a terminal, and remembers the answer until the command, its script or its
-module changes; without a terminal such a guard does not run.
+Built-in commands (cargo test, cargo clippy, pytest, npm run SCRIPT and pnpm
+SCRIPT) and those that [trust] allowed_guards lists run at once. About any other
+it asks in a terminal, and remembers the answer until the command, its script or
+its module changes; without a terminal such a guard does not run.
 
 Results are kept in .mwp/guards.cache.json, signed with this user's key, and
 count until they expire or a file that the guard rests on changes. A failure
