@@ -138,7 +138,7 @@ func expectedFindings(status, reason, override string) []string {
 	case status == ir.Stale:
 		return []string{"warning guard_stale : 1 guard whose last result does not count any more: ./check.sh (" + strings.ReplaceAll(reason, "_", " ") + ")"}
 	case status == ir.Unverified:
-		return []string{"warning guard_unverified : 1 guard that nobody has run here: ./check.sh"}
+		return []string{"warning guard_unverified : 1 guard without a result that counts here: ./check.sh"}
 	}
 	return nil
 }

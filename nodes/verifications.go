@@ -26,7 +26,7 @@ type VerificationsValue struct {
 }
 
 var verificationsKind = graph.Define(graph.Definition[VerificationsValue, Verifications]{
-	Name: "verifications", Version: 1, Order: 65,
+	Name: "verifications", Version: 2, Order: 65,
 	Params: func(c *cas.Coder, n *Verifications) { codeLayers(c, &n.Layers) },
 	Value: func(c *cas.Coder, v *VerificationsValue) {
 		cas.Slice(c, &v.Verifications, codeVerification)
@@ -60,11 +60,15 @@ func (n Verifications) Compute(r graph.Reader) (v VerificationsValue, err error)
 		case ir.Stale:
 			old = append(old, g.Text()+" ("+strings.ReplaceAll(c.Reason, "_", " ")+")")
 		case ir.Unverified:
-			never = append(never, g.Text())
+			text := g.Text()
+			if c.Reason == ir.ReasonForeign {
+				text += " (its record is not signed with your key)"
+			}
+			never = append(never, text)
 		}
 	}
 	v.gather(ir.GuardStale, "whose last result does not count any more", old)
-	v.gather(ir.GuardUnverified, "that nobody has run here", never)
+	v.gather(ir.GuardUnverified, "without a result that counts here", never)
 	return v, nil
 }
 

@@ -62,7 +62,7 @@ func (a *app) askForOthers(ws *mwp.Workspace, r *ir.VerifyReport) error {
 		g := &r.Guards[i]
 		ran = ran || g.Ran && (g.Trust == "builtin" || g.Trust == "project")
 	}
-	if !ran {
+	if !ran || a.userDir() == "" {
 		return nil
 	}
 	// The report is out, and with it ended what signals interrupt.

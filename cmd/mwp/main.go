@@ -42,6 +42,9 @@ type app struct {
 	*invocation
 	options
 
+	// begun ends what working shows, when something else is to be said; nil when nothing
+	// is shown.
+	begun func()
 	// scanned counts the directories that a walk of the tree has looked at.
 	scanned atomic.Int64
 

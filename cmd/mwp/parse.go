@@ -218,7 +218,7 @@ func (v *invocation) flag(spec *flagSpec, as, value string) error {
 			value = "2"
 		}
 	}
-	if spec.name == "json" || spec.means == "render=json" || value == "json" && (spec == &flagRender || spec == &flagFormat || spec == &flagLintFormat) {
+	if spec.name == "json" || spec.means == "render=json" || value == "json" && (spec == &flagRender || spec == &flagFormat || spec == &flagLintFormat || spec == &flagVerifyFormat) {
 		v.saidJSON = value != "false"
 	}
 	if target, fixed, ok := strings.Cut(spec.means, "="); ok {
@@ -231,7 +231,7 @@ func (v *invocation) flag(spec *flagSpec, as, value string) error {
 	} else if spec.means != "" {
 		spec = flagNamed(v.command, spec.means)
 	}
-	if spec == &flagRender || spec == &flagLintFormat {
+	if spec == &flagRender || spec == &flagLintFormat || spec == &flagVerifyFormat {
 		for _, g := range v.flags {
 			if g.spec == spec && g.as != as && !sameFormat(g.value, value) {
 				return misspelt("give one of them", "%s %s and %s %s contradict each other", g.as, quoted(g.value), as, quoted(value))

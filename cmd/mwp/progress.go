@@ -9,6 +9,9 @@ import (
 // progress writes a line about a fetch, which always takes long enough to wonder.
 // Where stderr is read by a program, as JSON, it is not for progress.
 func (a *app) progress(line string) {
+	if a.begun != nil {
+		a.begun()
+	}
 	if !a.quiet && (!a.wantsJSON() || isTerminal(a.stderr)) {
 		a.note(line)
 	}

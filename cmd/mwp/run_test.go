@@ -97,6 +97,10 @@ func TestExitStatus(t *testing.T) {
 		{"import outdated", 0},
 		{"import --json", 0},
 		{"import module", 0},
+		{"verify dev", 0},
+		{"verify dev --json --stale", 0},
+		{"verify", 1},
+		{"verify bad", 1},
 		{"lint", 1},
 		{"lint bad --json", 1},
 		{"lint warned --max-warnings 0", 1},
@@ -126,10 +130,19 @@ func TestExitStatus(t *testing.T) {
 		{"import outdated --offline", 2},
 		{"import --check x", 2},
 		{"publish --root .", 2},
+		{"verify nowhere", 2},
+		{"verify --junit --json", 2},
+		{"verify --jobs 0 dev", 2},
+		{"verify --yes dev", 2},
+		{"verify --hook claude bad", 2},
+		{"verify --override x --reason y", 2},
 		{"map over/x --strict", 3},
 		{"map dev/x.ts --strict", 0},
 		{"lint /", 4},
 		{"lint --diff main", 4},
+		{"verify /", 4},
+		{"verify --staged", 4},
+		{"verify -o nowhere/file dev", 4},
 		{"lint -o nowhere/file", 4},
 		{"targets /", 4},
 		{"map /", 4},
@@ -214,7 +227,7 @@ func (w *oneWrite) Write(b []byte) (int, error) { w.calls++; return len(b), nil 
 
 func TestAMapIsWrittenAtOnce(t *testing.T) {
 	project(t, small)
-	for _, line := range []string{"map", "map dev/x.ts --render md", "map --each dev bad/../dev", "explain", "config", "cache status", "help map", "lint dev", "lint dev --sarif", "targets --json", "explain --graph dot", "import module"} {
+	for _, line := range []string{"map", "map dev/x.ts --render md", "map --each dev bad/../dev", "explain", "config", "cache status", "help map", "lint dev", "lint dev --sarif", "verify dev", "verify dev --junit", "targets --json", "explain --graph dot", "import module"} {
 		var w oneWrite
 		if code := run(context.Background(), strings.Fields(line), nil, &w, io.Discard, noEnv); code != 0 || w.calls != 1 {
 			t.Errorf("mwp %s: exit status %d, %d writes, want 0 and 1", line, code, w.calls)
@@ -317,7 +330,7 @@ func TestAPanicIsOneSentence(t *testing.T) {
 
 func TestSignalsEndARun(t *testing.T) {
 	project(t, small)
-	for _, line := range []string{"map dev/x.ts --fresh", "map --each dev dev/x.ts --fresh", "explain --fresh", "explain --why x", "config", "cache status", "init sub", "lint --fresh", "targets --fresh", "explain --graph dot --fresh", "import"} {
+	for _, line := range []string{"map dev/x.ts --fresh", "map --each dev dev/x.ts --fresh", "explain --fresh", "explain --why x", "config", "cache status", "init sub", "lint --fresh", "targets --fresh", "explain --graph dot --fresh", "import", "verify", "verify dev --json", "map dev --verify"} {
 		for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			cancel(&interrupted{sig})
@@ -582,6 +595,10 @@ func TestBashCompletes(t *testing.T) {
 		{"mwp import --fro", "--frozen"},
 		{"mwp import --upd", "--update"},
 		{"mwp map --off", "--offline"},
+		{"mwp ver", "verify\nversion"},
+		{"mwp verify --stag", "--staged"},
+		{"mwp verify --hook c", "claude"},
+		{"mwp verify --format ju", "junit"},
 		{"mwp explain --graph me", "mermaid"},
 		{"mwp publish --rem", "--remote"},
 		{"mwp init --with", "--with-base"},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -24,12 +26,16 @@ func (a *app) runVerify() error {
 	if a.override != "" {
 		return a.runOverride()
 	}
-	for _, f := range []struct {
-		set  bool
-		name string
-	}{{a.reason != "", "--reason"}, {a.lasting != 0, "--for"}, {a.yes, "--yes"}} {
-		if f.set {
-			return misspelt("mwp verify --override GUARD --reason TEXT", "%s goes with --override", f.name)
+	for _, f := range []*flagSpec{&flagReason, &flagFor, &flagYes} {
+		if as := a.gave(f); as != "" {
+			return misspelt("mwp verify --override GUARD --reason TEXT", "%s goes with --override", as)
+		}
+	}
+	if a.hook != "" {
+		for _, f := range []*flagSpec{&flagVerifyFormat, &flagOutput} {
+			if as := a.gave(f); as != "" {
+				return misspelt("leave "+as+" out", "--hook says on stderr what the harness reads, so %s has no report to shape", as)
+			}
 		}
 	}
 	q, nothing, err := a.verifyRequest()
@@ -41,12 +47,18 @@ func (a *app) runVerify() error {
 		return err
 	}
 	stop := a.working("looking at the workspace")
-	w := a.watcher(stop)
-	q.Watch = w.event
+	a.begun = stop
+	q.Watch = a.watcher(stop).event
+	if ask := q.Ask; ask != nil {
+		q.Ask = func(ctx context.Context, g mwp.GuardQuestion) (mwp.GuardAnswer, error) {
+			stop()
+			return ask(ctx, g)
+		}
+	}
 	r, err := ws.Verify(a.ctx, q)
 	stop()
 	if err != nil {
-		return a.cause(err)
+		return a.blocking(a.cause(err))
 	}
 	a.report(r.Notices...)
 	if err := a.verified(r); err != nil {
@@ -67,6 +79,16 @@ func (a *app) runVerify() error {
 		return errBlocked
 	}
 	return errNegative
+}
+
+// blocking makes a refusal block a harness too: a gate behind which nobody could look
+// stays shut (D-72).
+func (a *app) blocking(err error) error {
+	if a.hook == "" || !errors.As(err, new(*mwp.Refusal)) {
+		return err
+	}
+	a.reportError(err)
+	return errBlocked
 }
 
 // verifyRequest returns the request that the flags describe. nothing is true when a
@@ -145,6 +167,14 @@ func notRun(g *ir.VerifiedGuard) ir.Diagnostic {
 
 // runOverride records that somebody works on in spite of a failing guard (D-84).
 func (a *app) runOverride() error {
+	for _, f := range []*flagSpec{&flagStaged, &flagStale, &flagAffected, &flagJobs, &flagTrustAdHoc, &flagHook} {
+		if as := a.gave(f); as != "" {
+			return misspelt("mwp verify --override GUARD --reason TEXT [--for 4h]", "--override runs no guard, so %s means nothing with it", as)
+		}
+	}
+	if a.verifyFormat == verifyJUnit {
+		return misspelt("leave it out, or write --json", "--override has no test results to print as junit")
+	}
 	if strings.TrimSpace(a.reason) == "" {
 		return usage("mwp verify --override GUARD --reason TEXT [--for 4h]", "--override needs a --reason that others can read")
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,15 +19,34 @@ type watcher struct {
 	mu sync.Mutex
 	// last holds the latest lines of each running guard; guarded by mu, which is held
 	// while something is written as well.
-	last map[int][][]byte
+	last map[int]*latest
 }
 
 // shownLines is how many lines of a failure are shown where nobody watched.
 const shownLines = 20
 
+// latest is the last of many lines. It is a ring of buffers that are used again, as a
+// guard may write a gigabyte.
+type latest struct {
+	lines [shownLines][]byte
+	count int
+}
+
+func (l *latest) add(line []byte) {
+	at := &l.lines[l.count%shownLines]
+	*at = append((*at)[:0], line...)
+	l.count++
+}
+
+func (l *latest) each(show func([]byte)) {
+	for i := max(0, l.count-shownLines); i < l.count; i++ {
+		show(l.lines[i%shownLines])
+	}
+}
+
 // watcher returns one; begun is called at the first event.
 func (a *app) watcher(begun func()) *watcher {
-	return &watcher{a: a, begun: begun, live: isTerminal(a.stderr), last: map[int][][]byte{}}
+	return &watcher{a: a, begun: begun, live: isTerminal(a.stderr), last: map[int]*latest{}}
 }
 
 func (w *watcher) event(e mwp.GuardEvent) {
@@ -41,29 +59,24 @@ func (w *watcher) event(e mwp.GuardEvent) {
 	}
 	// Another program's JSON errors have no room for what guards print.
 	silent := a.wantsJSON() && !w.live
-	place := ""
-	if e.Of > 1 {
-		place = " (" + strconv.Itoa(e.Number) + " of " + strconv.Itoa(e.Of) + ")"
-	}
 	switch {
+	case e.Line != nil && w.live:
+		w.show(e.Line)
 	case e.Line != nil:
-		line := bytes.Clone(e.Line)
-		if w.live {
-			w.show(line)
-			return
+		if w.last[e.Number] == nil {
+			w.last[e.Number] = &latest{}
 		}
-		w.last[e.Number] = append(w.last[e.Number], line)
-		if n := len(w.last[e.Number]); n > shownLines {
-			w.last[e.Number] = w.last[e.Number][n-shownLines:]
-		}
+		w.last[e.Number].add(e.Line)
 	case e.Ended == nil && !silent:
+		place := ""
+		if e.Of > 1 {
+			place = " (" + strconv.Itoa(e.Number) + " of " + strconv.Itoa(e.Of) + ")"
+		}
 		a.note("running " + e.Guard + place)
 	case e.Ended != nil:
-		if e.Ended.Status != ir.Passed && !silent && len(w.last[e.Number]) > 0 {
+		if l := w.last[e.Number]; l != nil && e.Ended.Status != ir.Passed && !silent {
 			a.note("the end of what " + e.Guard + " wrote:")
-			for _, line := range w.last[e.Number] {
-				w.show(line)
-			}
+			l.each(w.show)
 		}
 		delete(w.last, e.Number)
 	}
