@@ -137,6 +137,8 @@ func expectedFindings(status, reason, override string) []string {
 		return []string{"error guard_failed a/.mwp-context.md:3: the check fails: ./check.sh exited 2, owners: team-a, bo"}
 	case status == ir.Stale:
 		return []string{"warning guard_stale : 1 guard whose last result does not count any more: ./check.sh (" + strings.ReplaceAll(reason, "_", " ") + ")"}
+	case status == ir.Unverified && reason == ir.ReasonForeign:
+		return []string{"warning guard_unverified : 1 guard without a result that counts here: ./check.sh (its record is not signed with your key)"}
 	case status == ir.Unverified:
 		return []string{"warning guard_unverified : 1 guard without a result that counts here: ./check.sh"}
 	}
