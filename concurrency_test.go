@@ -27,9 +27,12 @@ import (
 // it again with MWP_TEST_WORKER set.
 func TestMain(m *testing.M) {
 	if job := os.Getenv("MWP_TEST_WORKER"); job != "" {
-		if os.Getenv("MWP_TEST_CHANGING") != "" {
+		switch {
+		case os.Getenv("MWP_TEST_CHANGING") != "":
 			workWhileFilesChange(job)
-		} else {
+		case os.Getenv("MWP_TEST_VERIFY") != "":
+			workAtGuards()
+		default:
 			work(job)
 		}
 		return

@@ -115,7 +115,7 @@ func (e *editor) anImport() string {
 // importing returns a header with imports.
 func (e *editor) importing() string {
 	b := "---\n" + pick(e, []string{"", "", "", "layer: 3\n", "priority: 80\nowners: [a]\n", "max_tokens: 3\n", "scope: local\n"})
-	b += "imports:\n"
+	b += e.guardKeys() + "imports:\n"
 	for range 1 + e.rng.IntN(4) {
 		b += "  - " + e.anImport() + "\n"
 	}

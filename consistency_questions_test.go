@@ -21,12 +21,16 @@ type question struct {
 	mwp.Request
 	lint    mwp.LintRequest
 	targets mwp.TargetsRequest
+	// whole looks at every file behind a plan's guards.
+	whole bool
 }
 
 func (q question) String() string {
 	switch q.kind {
 	case "lint":
 		return fmt.Sprintf("lint %q %+v", q.target, q.lint)
+	case "plan":
+		return fmt.Sprintf("plan %q, whole %v", q.target, q.whole)
 	case "targets":
 		return fmt.Sprintf("targets %q %+v", q.target, q.targets)
 	}
@@ -120,6 +124,8 @@ func (q question) result(root string, o mwp.Options) (r *mwp.Result, recorded, e
 	case "targets":
 		q.targets.Under = path
 		r, err = w.Targets(ctx, q.targets)
+	case "plan":
+		r, _, err = w.Plan(ctx, path, path == "", q.whole, false)
 	case "why":
 		q.Target = path
 		r, err = w.Why(ctx, q.Request, q.file)
@@ -154,7 +160,7 @@ func (q question) ask(root string, o mwp.Options) (string, error) {
 }
 
 func (e *editor) ask(root string, q question, o mwp.Options) string {
-	o.Now = func() time.Time { return e.clock }
+	o.Now, o.Guards = func() time.Time { return e.clock }, e.guardOptions()
 	r, recorded, err := q.result(root, o)
 	if recorded != nil {
 		e.t.Logf("record: %v", recorded)
@@ -177,6 +183,11 @@ func (e *editor) compare(what string) {
 		// the look at one path.
 		e.askOther(what, question{kind: "lint", lint: mwp.LintRequest{Format: nodes.ReportJSON}})
 		e.askOther(what, question{kind: "targets", targets: mwp.TargetsRequest{JSON: true}})
+		e.askPlan(what, question{kind: "plan", whole: true})
+		return
+	}
+	if e.guards.only {
+		e.compareGuards(what)
 		return
 	}
 	q := e.mapQuestion()
@@ -203,6 +214,9 @@ func (e *editor) compare(what string) {
 		e.askOther(what, e.lastWide)
 	case n < 4:
 		e.askOther(what, e.whyQuestion())
+	}
+	if e.rng.IntN(4) == 0 {
+		e.askPlan(what, e.planAgain())
 	}
 }
 

@@ -33,18 +33,22 @@ var (
 // In the settled variants the clock is moved past the settle time between steps,
 // so that the stat-only path is what is tested; in the young one it is not, so
 // that the race rule is. The damaged variant also evicts and damages cache files.
-// The wide one has so many directories that a slot's paths are looked at at once.
+// The wide one has so many directories that a slot's paths are looked at at once. In
+// those about guards nearly every edit is of something that guards rest on.
 func TestFromScratchConsistency(t *testing.T) {
 	for _, v := range []struct {
-		name             string
-		settled, damaged bool
+		name                      string
+		settled, damaged, guarded bool
 		// share divides the steps; dirs are empty directories beside the others.
 		share, dirs int
 	}{
-		{"settled", true, false, 1, 0},
-		{"young", false, false, 2, 0},
-		{"damaged", true, true, 2, 0},
-		{"wide", true, false, 15, 1100},
+		{"settled", true, false, false, 1, 0},
+		{"young", false, false, false, 2, 0},
+		{"damaged", true, true, false, 2, 0},
+		{"wide", true, false, false, 15, 1100},
+		{"guards", true, false, true, 1, 0},
+		{"young guards", false, false, true, 3, 0},
+		{"damaged guards", true, true, true, 4, 0},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			n, s := max(*steps/v.share, 1), *seed
@@ -57,6 +61,9 @@ func TestFromScratchConsistency(t *testing.T) {
 			t.Logf("seed %d, %d steps", s, n)
 			e := newEditor(t, s, v.settled)
 			e.widen(v.dirs)
+			if e.guards.only = v.guarded; v.guarded || v.dirs > 0 {
+				e.mendGuarded()
+			}
 			for i := range n {
 				what := e.step(i)
 				if v.damaged && e.rng.IntN(2) == 0 {
@@ -65,6 +72,7 @@ func TestFromScratchConsistency(t *testing.T) {
 				e.compare(fmt.Sprintf("seed %d, step %d: %s", s, i, what))
 				if i == n-1 {
 					t.Log(e.worth())
+					t.Log(e.guardWorth())
 				}
 				if t.Failed() {
 					t.Fatalf("last steps:\n%s", strings.Join(e.log[max(0, len(e.log)-6):], "\n"))
@@ -103,11 +111,13 @@ type editor struct {
 	// before an edit.
 	lastWide question
 	primed   bool
+	// guards is in consistency_guards_test.go.
+	guards guardSide
 }
 
 func newEditor(t *testing.T, seed uint64, settled bool) *editor {
 	dir := t.TempDir()
-	e := &editor{t: t, rng: rand.New(rand.NewPCG(seed, 0)), settled: settled, scratch: filepath.Join(dir, "scratch"), fetched: map[gitModule]int{}}
+	e := &editor{t: t, rng: rand.New(rand.NewPCG(seed, 0)), settled: settled, scratch: filepath.Join(dir, "scratch"), fetched: map[gitModule]int{}, guards: newGuardSide(dir)}
 	e.start = time.Now()
 	e.clock = e.start
 	e.places = [2]string{filepath.Join(dir, "a", "tree"), filepath.Join(dir, "b", "c", "d", "tree")}
@@ -116,6 +126,7 @@ func newEditor(t *testing.T, seed uint64, settled bool) *editor {
 	}
 	e.mendContexts()
 	e.mendImports()
+	e.mendGuards()
 	return e
 }
 
@@ -220,11 +231,14 @@ func (e *editor) content(name string) string {
 	return pick(e, bodies)
 }
 
-// edits are what a step can do. Each returns what it did.
-var edits = []struct {
+// edit is something that a step can do. It returns what it did.
+type edit struct {
 	weight int
 	do     func(e *editor) string
-}{
+}
+
+// edits are what a step can do.
+var edits = []edit{
 	{7, (*editor).writeAny},
 	{2, (*editor).writeState},
 	{1, func(e *editor) string { return e.sameSize(e.anyPath()) }},
@@ -247,6 +261,7 @@ var edits = []struct {
 	{4, (*editor).editIgnore},
 	{3, (*editor).editRepository},
 	{4, (*editor).editAllow},
+	{12, (*editor).editGuards},
 }
 
 // step applies one random edit to both places and moves the clock.
@@ -262,6 +277,10 @@ func (e *editor) step(i int) string {
 	}
 	what := ""
 	switch {
+	case e.guards.only && e.guards.none && e.rng.IntN(2) == 0:
+		what = e.mendGuarded()
+	case e.guards.only && e.rng.IntN(8) > 0, e.wide > 0 && e.rng.IntN(2) == 0:
+		what = e.editGuards()
 	case e.refusing && e.rng.IntN(2) == 0, e.plain && e.rng.IntN(5) == 0:
 		// Edits break more than they mend, and what is broken hides what is below it.
 		what = e.mend()
@@ -275,6 +294,10 @@ func (e *editor) step(i int) string {
 }
 
 func (e *editor) anyEdit() string {
+	return e.oneOf(edits)
+}
+
+func (e *editor) oneOf(edits []edit) string {
 	total := 0
 	for _, o := range edits {
 		total += o.weight
@@ -285,7 +308,7 @@ func (e *editor) anyEdit() string {
 			return o.do(e)
 		}
 	}
-	panic("editor.anyEdit: the weights have another sum")
+	panic("editor.oneOf: the weights have another sum")
 }
 
 func (e *editor) anyPath() string { return filepath.Join(pick(e, editDirs), pick(e, editNames)) }
@@ -414,6 +437,7 @@ func (e *editor) mend() string {
 	}
 	e.mendContexts()
 	e.mendImports()
+	e.mendGuards()
 	return "mend everything"
 }
 

@@ -28,6 +28,8 @@ type VerifyRequest struct {
 	Affected string
 	// Stale runs only guards whose last result does not count any more.
 	Stale bool
+	// List reports what is known and runs nothing.
+	List bool
 	// Jobs is how many guards run at once, 0 for what the configuration says.
 	Jobs          int
 	AllowFloating bool
@@ -113,6 +115,8 @@ type verifying struct {
 	guards []nodes.PlannedGuard
 	todo   []int
 	jobs   int
+	// config is the workspace's configuration file, "" for none.
+	config string
 	// store is where results are kept, nil where none can be; lock is what was decided
 	// about ad-hoc guards.
 	store *guard.Project
@@ -127,6 +131,12 @@ func (w *Workspace) Verify(ctx context.Context, q VerifyRequest) (*VerifyResult,
 	if value, ok := lookupEnv(w.o.Guards.Env, "MWP_GUARD"); ok && value != "" {
 		return nil, environment(ir.VerifyInGuard, nil, "take mwp verify out of the guard, or run it outside of one",
 			"a guard runs this: guards that run guards have no end")
+	}
+	if q.Staged && q.Affected != "" {
+		return nil, &UsageError{ir.Diagnostic{
+			Code: ir.TargetInvalid, Severity: ir.SeverityError, Message: "what is staged and what differs from " + q.Affected + " are two selections",
+			Hint: "ask for one of them; --affected HEAD is everything that is not committed",
+		}}
 	}
 	v := &verifying{w: w, q: q}
 	if err := v.collect(ctx); err != nil {
@@ -161,9 +171,11 @@ func lookupEnv(env []string, name string) (string, bool) {
 // collect makes the plan: the guards of every target's map in turn, each once.
 func (v *verifying) collect(ctx context.Context) error {
 	targets := v.q.Targets
+	var staged []string
 	if v.q.Staged {
-		dirs, err := v.staged(ctx)
-		if err != nil {
+		var dirs []string
+		var err error
+		if dirs, staged, err = v.staged(ctx); err != nil {
 			return err
 		}
 		targets = append(slices.Clone(targets), dirs...)
@@ -183,35 +195,70 @@ func (v *verifying) collect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if v.Root != "" && r.Root != v.Root && len(v.guards) > 0 && len(plan.Guards) > 0 {
+		if v.Root != "" && r.Root != v.Root && v.holds() && len(plan.Guards)+len(plan.Problems) > 0 {
 			return otherWorkspace(v.Root, r.Root)
 		}
-		if v.Root == "" || len(plan.Guards) > 0 {
+		if v.Root == "" || len(plan.Guards)+len(plan.Problems) > 0 {
 			// Where one workspace has guards and the others have none, it is the one.
 			v.Root = r.Root
 		}
 		v.results = append(v.results, r)
-		v.Notices = append(v.Notices, r.Notices...)
+		for _, d := range r.Notices {
+			if !slices.Contains(v.Notices, d) {
+				v.Notices = append(v.Notices, d)
+			}
+		}
+		for _, d := range plan.Problems {
+			if !slices.Contains(v.Report.Problems, d) {
+				v.Report.Problems = append(v.Report.Problems, d)
+			}
+		}
+		if plan.Config != "" {
+			v.config = filepath.Join(r.Root, filepath.FromSlash(plan.Config))
+		}
 		if v.jobs = max(v.jobs, plan.Jobs); !everything {
 			v.Report.Targets = append(v.Report.Targets, cmp.Or(r.Target, "."))
 		}
-		for _, g := range plan.Guards {
-			key := g.Key()
-			at, seen := known[key]
-			if !seen {
-				known[key] = len(v.guards)
-				v.guards = append(v.guards, g)
-				continue
-			}
-			for _, s := range g.Sources {
-				if !slices.Contains(v.guards[at].Sources, s) {
-					v.guards[at].Sources = append(v.guards[at].Sources, s)
-				}
-			}
-		}
+		v.take(known, plan.Guards)
+	}
+	if len(staged) == 0 {
+		return nil
+	}
+	// A guard elsewhere may name a staged file.
+	r, plan, err := v.w.plan(ctx, "", true, v.q.Stale, v.q.AllowFloating)
+	if err != nil {
+		return err
+	}
+	v.results = append(v.results, r)
+	if !v.holds() {
+		v.Root = r.Root
+	}
+	if r.Root == v.Root {
+		v.take(known, slices.DeleteFunc(plan.Guards, func(g nodes.PlannedGuard) bool { return !g.RestsOnAny(staged) }))
 	}
 	return nil
 }
+
+// take adds guards to the plan, each key once.
+func (v *verifying) take(known map[cas.Key]int, guards []nodes.PlannedGuard) {
+	for _, g := range guards {
+		key := g.Key()
+		at, seen := known[key]
+		if !seen {
+			known[key] = len(v.guards)
+			v.guards = append(v.guards, g)
+			continue
+		}
+		for _, s := range g.Sources {
+			if !slices.Contains(v.guards[at].Sources, s) {
+				v.guards[at].Sources = append(v.guards[at].Sources, s)
+			}
+		}
+	}
+}
+
+// holds reports whether there is anything in the plan so far.
+func (v *verifying) holds() bool { return len(v.guards)+len(v.Report.Problems) > 0 }
 
 // otherWorkspace refuses paths of several workspaces: each has its own configuration.
 func otherWorkspace(a, b string) error {
@@ -221,24 +268,25 @@ func otherWorkspace(a, b string) error {
 	}}
 }
 
-// staged returns the directories of what the next commit changes, absolute. What it
-// deletes stood in a directory too, and so does the nearest one that is left.
-func (v *verifying) staged(ctx context.Context) ([]string, error) {
+// staged returns what the next commit changes, relative to the workspace root, and the
+// absolute directories of that. What it deletes stood in a directory too, and so does
+// the nearest one that is left.
+func (v *verifying) staged(ctx context.Context) (dirs, files []string, err error) {
 	_, s, err := v.w.enter(ctx, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	repo, err := v.repository(ctx, s.dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	changes, err := repo.Staged(ctx)
 	if err != nil {
-		return nil, gitError(err)
+		return nil, nil, gitError(err)
 	}
-	var dirs []string
 	seen := map[string]bool{}
 	for _, c := range changes {
+		files = append(files, c.Path)
 		dir := filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(c.Path)))
 		for !isDir(dir) && dir != s.dir {
 			dir = filepath.Dir(dir)
@@ -248,7 +296,7 @@ func (v *verifying) staged(ctx context.Context) ([]string, error) {
 			dirs = append(dirs, dir)
 		}
 	}
-	return dirs, nil
+	return dirs, files, nil
 }
 
 // choose keeps the guards that are to be run, and reports on the others.
@@ -271,7 +319,7 @@ func (v *verifying) choose(ctx context.Context) error {
 			changed = append(changed, c.Path)
 		}
 		before := len(v.guards)
-		v.guards = slices.DeleteFunc(v.guards, func(g nodes.PlannedGuard) bool { return !g.Static() && !g.RestsOnAny(changed) })
+		v.guards = slices.DeleteFunc(v.guards, func(g nodes.PlannedGuard) bool { return !g.RestsOnAny(changed) })
 		if n := before - len(v.guards); n > 0 {
 			v.Report.Notes = append(v.Report.Notes, fmt.Sprintf("%s on nothing that differs from %s", rest(n), v.q.Affected))
 		}
@@ -282,7 +330,7 @@ func (v *verifying) choose(ctx context.Context) error {
 		g := &v.guards[i]
 		v.Report.Guards[i] = v.known(g)
 		switch {
-		case g.Static():
+		case g.Static() || v.q.List:
 		case v.q.Stale && g.Current():
 			current++
 		default:

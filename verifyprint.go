@@ -13,6 +13,12 @@ func VerifyText(r *ir.VerifyReport, color, ascii bool) []byte {
 	return render.Verify(r, render.VerifyOptions{Color: color, ASCII: ascii})
 }
 
+// VerifyListing returns a report for people who want to know what would run: with the
+// keys and the trust of all guards.
+func VerifyListing(r *ir.VerifyReport, color, ascii bool) []byte {
+	return render.Verify(r, render.VerifyOptions{Color: color, ASCII: ascii, Keys: true})
+}
+
 // VerifyJSON returns a report as JSON, as docs/schema/verify.schema.json describes it.
 func VerifyJSON(r *ir.VerifyReport) []byte { return ir.AppendVerifyJSON(nil, r) }
 

@@ -42,7 +42,8 @@ func (v *verifying) ranMeanwhile(ctx context.Context, g *nodes.PlannedGuard, lin
 		last, _ = all.Get(g.Key())
 		return nil
 	})
-	if err != nil || last.Run.RanAt <= v.run.began.UnixNano() || last.Run.Fingerprint != whole {
+	// Not by its time, which is ahead of this process's where a clock was set back.
+	if err != nil || last.Run.RanAt == 0 || last.Run.Fingerprint != whole || g.Check.Run != nil && g.Check.Run.RanAt == last.Run.RanAt {
 		return false
 	}
 	v.found(g, line, &last.Run)
@@ -80,7 +81,7 @@ func (v *verifying) conclude(ctx context.Context, g *nodes.PlannedGuard, line *i
 	line.Detail, line.Hint = out.Detail, out.Hint
 	if out.Status == guard.Unverified {
 		line.Verification = ir.Verification{
-			Key: line.Key, Guard: line.Guard, Cwd: line.Cwd, DeclaredIn: line.DeclaredIn,
+			Key: line.Key, Guard: line.Guard, Cwd: line.Cwd, DeclaredIn: line.DeclaredIn, Name: line.Name,
 			Status: ir.Unverified, Reason: out.Reason, DurationMS: out.Duration.Milliseconds(),
 		}
 		return nil
@@ -240,10 +241,10 @@ func (v *verifying) named(name string) (*nodes.PlannedGuard, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	d := ir.Diagnostic{Code: ir.OverrideRefused, Severity: ir.SeverityError, Message: "no guard is called " + name, Hint: "`mwp verify` lists them, with their keys: mwp verify --json"}
+	d := ir.Diagnostic{Code: ir.OverrideRefused, Severity: ir.SeverityError, Message: "no guard is called " + name, Hint: "`mwp verify --list` names them, with their keys"}
 	if len(found) > 1 {
 		d.Message = fmt.Sprintf("%d guards are called %s", len(found), name)
-		d.Hint = "name a target whose map has only one of them, or its key: mwp verify --json"
+		d.Hint = "name a target whose map has only one of them, or its key: `mwp verify --list`"
 	}
 	return nil, &UsageError{d}
 }

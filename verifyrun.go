@@ -1,6 +1,7 @@
 package mwp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -216,10 +217,13 @@ func (v *verifying) remember(ctx context.Context, lock guard.TrustLock, what gua
 // refuse reports a guard that may not run. What is known of it from before stays known
 // unless it would let a gate open (D-87).
 func (v *verifying) refuse(line *ir.VerifiedGuard, why, allow string) {
-	line.Status, line.Reason, line.Why = ir.Unverified, ir.ReasonNotTrusted, why
+	line.Verification = ir.Verification{
+		Key: line.Key, Guard: line.Guard, Cwd: line.Cwd, DeclaredIn: line.DeclaredIn, Name: line.Name, Status: ir.Unverified, Reason: ir.ReasonNotTrusted,
+	}
+	line.Why = why
 	switch {
 	case allow != "":
-		line.Hint = "look at it, then add it to [trust] in the configuration: " + allow + ", or run `mwp verify` in a terminal and say yes"
+		line.Hint = "look at it, then write " + allow + " under [trust] in " + cmp.Or(v.config, "the configuration, which `mwp init` makes") + ", or run `mwp verify` in a terminal and say yes"
 	case line.Trust == nodes.TrustAdHoc:
 		line.Hint = "no entry of allowed_guards can hold such a text: move the command into a script"
 	}
@@ -289,11 +293,12 @@ func (v *verifying) runOne(ctx context.Context, n int) error {
 		return nil
 	}
 	v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo)})
-	c := g.Command()
+	// A guard may write a gigabyte of lines.
+	c, text := g.Command(), g.Text()
 	out, err := guard.Run(ctx, guard.Job{
 		Argv: c.Words, Shell: shellText(g), Dir: filepath.Join(v.c.dir, filepath.FromSlash(g.Dir)), Root: v.c.dir,
 		Env: v.w.o.Guards.Env, From: v.w.o.Dir, Timeout: g.Timeout,
-		Progress: func(b []byte) { v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo), Line: b}) },
+		Progress: func(b []byte) { v.watch(GuardEvent{Guard: text, Number: n + 1, Of: len(v.todo), Line: b}) },
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -142,6 +142,30 @@ func main() {
 	}
 }
 `},
+	// What everything that hashes files has to do at least, on one processor. The
+	// digest is the standard library's fastest.
+	{"sum", `package main
+
+import (
+	"crypto/sha256"
+	"os"
+	"strings"
+)
+
+func main() {
+	paths, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	for _, p := range strings.Split(strings.TrimSuffix(string(paths), "\x00"), "\x00") {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			panic(err)
+		}
+		sha256.Sum256(b)
+	}
+}
+`},
 	// A child begins with the peak of the process that started it, so a small one
 	// has to.
 	{"launch", `package main

@@ -18,7 +18,7 @@ import (
 type GuardAccounts struct{ Layers }
 
 var guardAccountsKind = graph.Define(graph.Definition[[]ir.GuardAccount, GuardAccounts]{
-	Name: "guard-accounts", Version: 2, Order: 66,
+	Name: "guard-accounts", Version: 3, Order: 66,
 	Params: func(c *cas.Coder, n *GuardAccounts) { codeLayers(c, &n.Layers) },
 	Value: func(c *cas.Coder, v *[]ir.GuardAccount) {
 		cas.Slice(c, v, func(c *cas.Coder, a *ir.GuardAccount) {
@@ -69,7 +69,10 @@ func (g *Guard) account(t TrustValue) ir.GuardAccount {
 	p.limits(t)
 	a.Trust, a.Why = p.Level, p.Why
 	if p.Allow != "" {
-		a.Why += "; it runs when somebody at a terminal says yes, or with " + p.Allow
+		a.Why += "; it runs only after a yes at a terminal, or with " + p.Allow
+	}
+	if invalid := g.Command().Invalid; invalid != "" {
+		a.Why = "it can never run: " + invalid
 	}
 	if a.Runs = g.Text(); g.Command().Shell {
 		a.Runs = "sh -c " + ir.ShellWord(g.Text())

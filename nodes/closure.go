@@ -69,7 +69,7 @@ type ClosureValue struct {
 }
 
 var closureKind = graph.Define(graph.Definition[ClosureValue, Closure]{
-	Name: "closure", Version: 2, Order: 48,
+	Name: "closure", Version: 3, Order: 48,
 	Params: func(c *cas.Coder, n *Closure) { codeSource(c, &n.Source); c.Bool(&n.AllowFloating) },
 	Value: func(c *cas.Coder, v *ClosureValue) {
 		cas.Slice(c, &v.References, codeReference)
@@ -290,7 +290,7 @@ func (w *tracing) enter(at int) ([]document, error) {
 // that leads to the module (D-85).
 func (w *tracing) runDir(ref *Reference) string {
 	for at := ref.Importer; at >= 0; at = w.v.References[at].Importer {
-		if o := &w.v.References[at]; o.Home == (Home{}) {
+		if o := &w.v.References[at]; !o.foreign() {
 			return parent(o.Real)
 		}
 	}

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -130,12 +131,21 @@ func guardsOf(h *Header, s Source, dir string) []Guard {
 			spec.VerifiedPaths, spec.HasVerifiedPaths = h.VerifiedPaths, true
 		}
 		g := Guard{GuardSpec: spec, Path: s.Path, Real: s.Real, Dir: parent(s.Real), Owners: h.Owners}
-		if s.Home != (Home{}) {
-			g.Dir, g.Foreign, g.Commit = dir, true, s.Home.Commit
+		if s.foreign() {
+			g.Dir, g.Foreign, g.Commit = cmp.Or(dir, g.Dir), true, s.Home.Commit
 		}
 		gs = append(gs, g)
 	}
 	return gs
+}
+
+// foreign reports a document of other people: of a module, or in a directory where
+// package managers put what they fetch, however it was reached (D-42).
+func (s *Source) foreign() bool {
+	if s.Home != (Home{}) {
+		return true
+	}
+	return slices.ContainsFunc(segments(s.Real), func(seg string) bool { return seg == "node_modules" || seg == "vendor" })
 }
 
 // attach gives the guards of a context file and of what it imports to the entries
@@ -216,7 +226,7 @@ func (v *ClosureValue) spliced(root string, from Source) (reached []bool, texts 
 		next = next[1:]
 		for i := range v.References {
 			ref := &v.References[i]
-			if reached[i] || v.importer(root, ref) != here || ref.Via != ImportLocal || ref.Home != from.Home || ref.Problem.Code != "" || ref.Real == "" {
+			if reached[i] || v.importer(root, ref) != here || ref.Via != ImportLocal || ref.Home != from.Home || ref.foreign() != from.foreign() || ref.Problem.Code != "" || ref.Real == "" {
 				continue
 			}
 			reached[i] = true

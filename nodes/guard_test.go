@@ -867,7 +867,7 @@ func TestGuardLinesAreBounded(t *testing.T) {
 			v := d.eval(t, mapNode("a/x").Layers).(nodes.LayersValue)
 			plan := d.eval(t, everything()).(nodes.GuardPlanValue)
 			refused := n > 200
-			for _, ds := range [][]ir.Diagnostic{v.Problems, plan.Refusal} {
+			for _, ds := range [][]ir.Diagnostic{v.Problems, plan.Problems} {
 				if (len(ds) == 1 && ds[0].Code == ir.LimitExceeded && ds[0].Source == "a/.mwp-context.md") != refused || len(ds) > 1 {
 					t.Errorf("%d guards for 251 texts: %v", n, ds)
 				}

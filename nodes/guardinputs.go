@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
@@ -298,7 +299,10 @@ func (g *Guard) restsOn(file string) bool {
 	if file == g.Real || slices.Contains(g.Texts, file) || g.Foreign && base(file) == LockName {
 		return true
 	}
-	if script := command.Script(g.Command()); !g.Static() && script != "" && path.Join(g.Dir, script) == file {
+	if g.Static() {
+		return g.names(file)
+	}
+	if script := command.Script(g.Command()); script != "" && path.Join(g.Dir, script) == file {
 		return true
 	}
 	if !g.HasVerifiedPaths {
@@ -320,6 +324,19 @@ func (g *Guard) restsOn(file string) bool {
 		}
 		return false
 	})
+}
+
+// names reports whether a static guard looks at a file, or at a directory that the file
+// may be the first or last in.
+func (g *Guard) names(file string) bool {
+	if g.Script == "" {
+		return within(file, path.Join(g.Dir, cmp.Or(g.Exists, g.ContainsPath)))
+	}
+	switch base(file) {
+	case "package.json", "GNUmakefile", "makefile", "Makefile":
+		return within(g.Dir, parent(file))
+	}
+	return false
 }
 
 // InputsOf returns the node for a guard's fingerprints before a run.

@@ -55,14 +55,16 @@ func (p *PlannedGuard) Verification() ir.Verification { return verification(&p.G
 
 // GuardPlanValue is the plan in map order.
 type GuardPlanValue struct {
-	// Refusal is why there is no map, and so no plan.
-	Refusal []ir.Diagnostic
-	Guards  []PlannedGuard
-	// Findings are what a person should know although the plan stands: context files
-	// that cannot be read as part of the whole workspace.
+	Guards []PlannedGuard
+	// Problems are errors behind which there may be guards that nobody knows of: headers
+	// that do not parse, imports that lead nowhere. A gate must not open over them.
+	Problems []ir.Diagnostic
+	// Findings are what a person should know beside that, such as a misspelt key.
 	Findings []ir.Diagnostic
-	// Jobs is [guards] jobs, 0 where nothing is said; Records is where results are kept,
+	// Config is the workspace's configuration file, "" for none. Jobs is [guards] jobs, 0
+	// where nothing is said; Records is where results are kept,
 	// relative to the root, "" for a workspace that keeps none.
+	Config  string
 	Jobs    int
 	Records string
 	// Missing are git references that a fetch could provide, as written.
@@ -70,7 +72,7 @@ type GuardPlanValue struct {
 }
 
 var guardPlanKind = graph.Define(graph.Definition[GuardPlanValue, GuardPlan]{
-	Name: "guard-plan", Version: 2, Order: 77,
+	Name: "guard-plan", Version: 4, Order: 77,
 	Params: func(c *cas.Coder, n *GuardPlan) {
 		codeLayers(c, &n.Layers)
 		c.Bool(&n.Everything)
@@ -81,7 +83,6 @@ var guardPlanKind = graph.Define(graph.Definition[GuardPlanValue, GuardPlan]{
 
 // CodeGuardPlan codes a plan, for what hands it on as bytes.
 func CodeGuardPlan(c *cas.Coder, v *GuardPlanValue) {
-	cas.Slice(c, &v.Refusal, codeDiagnostic)
 	cas.Slice(c, &v.Guards, func(c *cas.Coder, p *PlannedGuard) {
 		codeGuard(c, &p.Guard)
 		codeCheckValue(c, &p.Check)
@@ -96,8 +97,10 @@ func CodeGuardPlan(c *cas.Coder, v *GuardPlanValue) {
 		codeDuration(c, &p.Timeout)
 		c.Strings(&p.Sources)
 	})
+	cas.Slice(c, &v.Problems, codeDiagnostic)
 	cas.Slice(c, &v.Findings, codeDiagnostic)
 	c.Int(&v.Jobs)
+	c.String(&v.Config)
 	c.String(&v.Records)
 	c.Strings(&v.Missing)
 }
@@ -120,9 +123,11 @@ func (n GuardPlan) Compute(r graph.Reader) (v GuardPlanValue, err error) {
 	} else {
 		guards, err = n.ofMap(r, &v)
 	}
-	if err != nil || len(v.Refusal) > 0 {
+	if err != nil {
 		return v, err
 	}
+	v.Problems, v.Findings = sortedOnce(v.Problems), sortedOnce(v.Findings)
+	v.Config = anchor.WorkspaceConfig
 	if anchor.WorkspaceState != "" {
 		v.Records = join(anchor.WorkspaceState, RecordsName)
 	}
@@ -194,10 +199,8 @@ func (n GuardPlan) ofMap(r graph.Reader, v *GuardPlanValue) ([]Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if failed(layers.Problems) {
-		v.Refusal = layers.Problems
-		return nil, nil
-	}
+	v.say(layers.Problems)
+	v.say(layers.Findings)
 	v.Missing = layers.Missing
 	for _, g := range layers.Guards {
 		v.Guards = append(v.Guards, PlannedGuard{Guard: g})
@@ -210,6 +213,18 @@ func (n GuardPlan) ofMap(r graph.Reader, v *GuardPlanValue) ([]Guard, error) {
 	return layers.Guards, nil
 }
 
+// say sorts findings into those that hide guards and others.
+func (v *GuardPlanValue) say(ds []ir.Diagnostic) {
+	for _, d := range ds {
+		switch d.Severity {
+		case ir.SeverityError:
+			v.Problems = append(v.Problems, d)
+		case ir.SeverityWarning:
+			v.Findings = append(v.Findings, d)
+		}
+	}
+}
+
 // everything returns the guards that the workspace's context files declare, and those
 // of what they import, in the order of the tree (D-72).
 func (n GuardPlan) everything(r graph.Reader, v *GuardPlanValue) ([]Guard, error) {
@@ -217,10 +232,10 @@ func (n GuardPlan) everything(r graph.Reader, v *GuardPlanValue) ([]Guard, error
 	if err != nil {
 		return nil, err
 	}
-	v.Findings = s.findings
+	v.say(s.findings)
 	var ns []PlaceGuards
 	for _, p := range s.places {
-		if m := marksOf(p.Found); len(m.contexts) > 0 {
+		if m := marksOf(p.Found); len(m.contexts) > 0 || m.anchor != graph.Absent || p.Dir == "." {
 			ns = append(ns, PlaceGuards{Dir: p.Dir, Explicit: n.Explicit, AllowFloating: n.AllowFloating})
 		}
 	}
@@ -229,7 +244,7 @@ func (n GuardPlan) everything(r graph.Reader, v *GuardPlanValue) ([]Guard, error
 	for i := range vs {
 		if errs == nil || errs[i] == nil {
 			list.add(vs[i].Guards)
-			v.Refusal = append(v.Refusal, vs[i].Refusal...)
+			v.say(vs[i].Findings)
 			v.Missing = append(v.Missing, vs[i].Missing...)
 			continue
 		}
@@ -237,11 +252,10 @@ func (n GuardPlan) everything(r graph.Reader, v *GuardPlanValue) ([]Guard, error
 		if !ok {
 			return nil, errs[i]
 		}
-		v.Refusal = append(v.Refusal, d)
+		v.Problems = append(v.Problems, d)
 	}
 	slices.Sort(v.Missing)
 	v.Missing = slices.Compact(v.Missing)
-	v.Refusal, v.Findings = sortedOnce(v.Refusal), sortedOnce(v.Findings)
 	for _, g := range list.all {
 		v.Guards = append(v.Guards, PlannedGuard{Guard: g})
 	}
@@ -255,18 +269,19 @@ type PlaceGuards struct {
 	Explicit, AllowFloating bool
 }
 
-// PlaceGuardsValue is the list.
+// PlaceGuardsValue is the list, with what there is to say about the files and the
+// configuration behind it.
 type PlaceGuardsValue struct {
-	Refusal []ir.Diagnostic
-	Guards  []Guard
-	Missing []string
+	Findings []ir.Diagnostic
+	Guards   []Guard
+	Missing  []string
 }
 
 var placeGuardsKind = graph.Define(graph.Definition[PlaceGuardsValue, PlaceGuards]{
-	Name: "place-guards", Version: 1, Order: 73,
+	Name: "place-guards", Version: 2, Order: 73,
 	Params: func(c *cas.Coder, n *PlaceGuards) { c.String(&n.Dir); c.Bool(&n.Explicit); c.Bool(&n.AllowFloating) },
 	Value: func(c *cas.Coder, v *PlaceGuardsValue) {
-		cas.Slice(c, &v.Refusal, codeDiagnostic)
+		cas.Slice(c, &v.Findings, codeDiagnostic)
 		cas.Slice(c, &v.Guards, codeGuard)
 		c.Strings(&v.Missing)
 	},
@@ -282,9 +297,12 @@ func (n PlaceGuards) Compute(r graph.Reader) (v PlaceGuardsValue, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.Refusal = cascade.Problems
-	if failed(v.Refusal) || len(cascade.Levels) == 0 {
-		v.Refusal = failures(v.Refusal)
+	settings, err := graph.Need(r, Settings{Target: n.Dir, Explicit: n.Explicit})
+	if err != nil {
+		return v, err
+	}
+	v.Findings = mapped(slices.Concat(settings.Problems, cascade.Problems))
+	if failed(cascade.Problems) || len(cascade.Levels) == 0 {
 		return v, nil
 	}
 	cascade.Levels = cascade.Levels[len(cascade.Levels)-1:]
@@ -297,11 +315,11 @@ func (n PlaceGuards) Compute(r graph.Reader) (v PlaceGuardsValue, err error) {
 	}
 	for i := range contexts {
 		c := &contexts[i]
-		v.Refusal = append(append(append(v.Refusal, c.Problems...), c.closure.Refusal...), c.closure.Cycles...)
+		v.Findings = slices.Concat(v.Findings, c.Problems, c.closure.Refusal, c.closure.Cycles, c.closure.Warnings)
 		at := Source{Path: c.Path, Real: c.Real}
 		attached, ok := c.closure.attach(at, guardsOf(&c.Header, at, ""))
 		if !ok {
-			v.Refusal = append(v.Refusal, tooManyGuards(c.Path))
+			v.Findings = append(v.Findings, tooManyGuards(c.Path))
 		}
 		for _, gs := range attached {
 			v.Guards = append(v.Guards, gs...)
@@ -310,22 +328,18 @@ func (n PlaceGuards) Compute(r graph.Reader) (v PlaceGuardsValue, err error) {
 			if ref.Missing != "" {
 				v.Missing = append(v.Missing, ref.Missing)
 			}
+			if ref.Problem.Code != "" {
+				v.Findings = append(v.Findings, ref.Problem)
+			}
 		}
 	}
-	v.Refusal = failures(v.Refusal)
 	return v, nil
 }
 
-// failures keeps the findings that leave no plan. A directory that another tool's file
-// closes has no maps, so its guards are nobody's; lint reports its context files.
-func failures(ds []ir.Diagnostic) []ir.Diagnostic {
-	var out []ir.Diagnostic
-	for _, d := range ds {
-		if d.Severity == ir.SeverityError && d.Code != ir.BoundaryUninitialised {
-			out = append(out, d)
-		}
-	}
-	return out
+// mapped takes out that another tool's file closes a directory: it has no maps, so its
+// guards are nobody's, and lint reports its context files.
+func mapped(ds []ir.Diagnostic) []ir.Diagnostic {
+	return slices.DeleteFunc(ds, func(d ir.Diagnostic) bool { return d.Code == ir.BoundaryUninitialised })
 }
 
 // GuardPlanText is a plan as bytes: what a slot can hold.
@@ -336,7 +350,7 @@ type GuardPlanText struct {
 }
 
 var guardPlanTextKind = graph.Define(graph.Definition[RenderedValue, GuardPlanText]{
-	Name: "guard-plan-text", Version: 2, Order: 80,
+	Name: "guard-plan-text", Version: 4, Order: 80,
 	Params: func(c *cas.Coder, n *GuardPlanText) {
 		codeLayers(c, &n.Layers)
 		c.Bool(&n.Everything)
@@ -358,10 +372,7 @@ func (n GuardPlanText) Compute(r graph.Reader) (v RenderedValue, err error) {
 	if err != nil {
 		return v, err
 	}
-	if v.Missing = p.Missing; len(p.Refusal) > 0 {
-		v.Refused, v.Notices = true, p.Refusal
-		return v, nil
-	}
-	v.Text, v.Notices = cas.EncodeValue(&p, CodeGuardPlan), p.Findings
+	v.Missing, v.Notices = p.Missing, p.Findings
+	v.Text = cas.EncodeValue(&p, CodeGuardPlan)
 	return v, nil
 }

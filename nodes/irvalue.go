@@ -59,7 +59,7 @@ func codeEntry(c *cas.Coder, e *ir.Entry) {
 }
 
 func codeVerification(c *cas.Coder, v *ir.Verification) {
-	for _, s := range []*string{&v.Key, &v.Guard, &v.Status, &v.RanAt, &v.CacheUntil, &v.Fingerprint, &v.Cwd, &v.DeclaredIn, &v.Reason} {
+	for _, s := range []*string{&v.Key, &v.Guard, &v.Status, &v.RanAt, &v.CacheUntil, &v.Fingerprint, &v.Cwd, &v.DeclaredIn, &v.Name, &v.Reason} {
 		c.String(s)
 	}
 	cas.Optional(c, &v.ExitCode, (*cas.Coder).Int)

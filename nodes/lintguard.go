@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"path"
+	"runtime"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/graph"
@@ -20,8 +21,8 @@ func (p *placing) guards(s Source, h *Header, imported *ClosureValue) error {
 		return nil
 	}
 	uses := verifiedUses(nil, s.Path, parent(s.Real), h.VerifiedPaths)
-	for _, ref := range imported.References {
-		if ref.Home == (Home{}) {
+	for i := range imported.References {
+		if ref := &imported.References[i]; ref.Same < 0 {
 			all = append(all, ref.Guards...)
 		}
 	}
@@ -29,7 +30,11 @@ func (p *placing) guards(s Source, h *Header, imported *ClosureValue) error {
 		g := &all[i]
 		uses = verifiedUses(uses, g.Path, g.Dir, g.VerifiedPaths)
 		if script := command.Script(g.Command()); !g.Static() && script != "" && !path.IsAbs(script) {
-			uses = append(uses, pathUse{file: g.Path, dir: g.Dir, path: script, line: g.Line, script: true})
+			program := len(g.Command().Words) > 0 && g.Command().Words[0] == script
+			uses = append(uses, pathUse{file: g.Path, dir: g.Dir, path: script, line: g.Line, script: true, program: program})
+		}
+		if err := p.guardPatterns(g); err != nil {
+			return err
 		}
 	}
 	if err := p.guardPaths(uses); err != nil {
@@ -73,8 +78,12 @@ func (p *placing) guardClaims(all []Guard) error {
 			}
 			continue
 		}
-		if d := g.decide(levels[i]); d.Raised && g.Command().Invalid == "" {
+		switch d := g.decide(levels[i]); {
+		case g.Command().Invalid != "":
+		case d.Raised:
 			p.v.Findings = append(p.v.Findings, trustMismatch(g, d))
+		case d.Level == command.AdHoc:
+			p.add(ir.GuardNotTrusted, ir.SeverityNote, g.Path, g.Line, command.AllowLine(g.Command()), "%s runs only after a yes at a terminal, so not in CI: %s", g.Text(), d.Why)
 		}
 	}
 	return nil
@@ -86,7 +95,8 @@ type pathUse struct {
 	// dir is the directory that the path starts from, without links.
 	dir, path string
 	line      int
-	script    bool
+	// script is set for a guard's script, program for one that is started itself.
+	script, program bool
 }
 
 // verifiedUses appends the paths of a list that are no patterns.
@@ -115,12 +125,15 @@ func (p *placing) guardPaths(uses []pathUse) error {
 		switch {
 		case to.Type != graph.Absent && !to.Escapes && !to.Loop:
 			if u.script {
-				if err := p.scriptIgnored(u, to.Path); err != nil {
+				if err := p.scriptFound(u, to.Path); err != nil {
 					return err
 				}
 			}
 		case u.script:
-			p.add(ir.GuardScriptMissing, ir.SeverityError, u.file, u.line, "", "the guard runs %s, which does not exist", u.path)
+			p.add(ir.GuardScriptMissing, ir.SeverityError, u.file, u.line, "write the script, or take the guard out",
+				"the guard runs %s in %s, which does not exist", u.path, u.dir)
+		case to.Escapes:
+			p.add(ir.VerifiedPathMissing, ir.SeverityError, u.file, u.line, "name what lies in the workspace", "verified_paths names %s, which leads out of the workspace", u.path)
 		default:
 			p.add(ir.VerifiedPathMissing, ir.SeverityWarning, u.file, u.line, "", "verified_paths names %s, which does not exist", path.Join(u.dir, u.path))
 		}
@@ -128,8 +141,40 @@ func (p *placing) guardPaths(uses []pathUse) error {
 	return nil
 }
 
-// scriptIgnored warns about a guard's script that other clones do not have.
-func (p *placing) scriptIgnored(u pathUse, real string) error {
+// guardPatterns reports patterns that lead to nothing: an edit changes nothing for such
+// a guard, so its result counts until it expires.
+func (p *placing) guardPatterns(g *Guard) error {
+	if g.Static() || !g.HasVerifiedPaths {
+		return nil
+	}
+	if len(g.VerifiedPaths) == 0 {
+		p.add(ir.VerifiedPathMissing, ir.SeverityWarning, g.Path, g.Line, "name what it checks, or leave verified_paths out for all source files",
+			"verified_paths is empty: no edit but that of the context file makes a result old")
+	}
+	for _, ref := range g.VerifiedPaths {
+		if !strings.ContainsAny(ref.Path, wildcards) {
+			continue
+		}
+		found, err := globFrom(p.r, g.Dir, ref.Path)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			p.add(ir.VerifiedPathMissing, ir.SeverityWarning, g.Path, ref.Line, "", "verified_paths has the pattern %s, which nothing in %s matches", ref.Path, g.Dir)
+		}
+	}
+	return nil
+}
+
+// scriptFound warns about a guard's script that other clones do not have, or that
+// cannot be started.
+func (p *placing) scriptFound(u pathUse, real string) error {
+	if u.program && runtime.GOOS != "windows" {
+		states, errs := graph.TryAll(p.r, []graph.Content{{Path: real}})
+		if errs == nil && states[0].Type == graph.Regular && !states[0].Executable {
+			p.add(ir.GuardScriptMode, ir.SeverityWarning, u.file, u.line, "chmod +x "+ir.ShellWord(real), "the guard runs %s, which is not executable", u.path)
+		}
+	}
 	by, err := graph.Need(p.r, Ignored{Path: real})
 	if err == nil && by.Ignored {
 		p.add(ir.GuardScriptIgnored, ir.SeverityWarning, u.file, u.line, "commit the script, or take the rule out",

@@ -218,7 +218,7 @@ error guard_invalid mod/.mwp-module.md:8: the guard can never run: the command h
 // planned is a plan in short.
 func planned(v nodes.GuardPlanValue) string {
 	var b strings.Builder
-	for _, d := range v.Refusal {
+	for _, d := range v.Problems {
 		fmt.Fprintf(&b, "refused: %s %s\n", d.Code, d.Place())
 	}
 	for _, g := range v.Guards {

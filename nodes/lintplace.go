@@ -35,7 +35,7 @@ type LintPlaceValue struct {
 }
 
 var lintPlaceKind = graph.Define(graph.Definition[LintPlaceValue, LintPlace]{
-	Name: "lint-place", Version: 3, Order: 74,
+	Name: "lint-place", Version: 4, Order: 74,
 	Params: func(c *cas.Coder, n *LintPlace) {
 		c.String(&n.Target)
 		c.Bool(&n.Explicit)

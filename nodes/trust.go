@@ -1,7 +1,9 @@
 package nodes
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
@@ -84,7 +86,7 @@ func (g *Guard) decide(t TrustValue) command.Decision {
 func trustMismatch(g *Guard, d command.Decision) ir.Diagnostic {
 	return ir.Diagnostic{
 		Code: ir.TrustMismatch, Severity: ir.SeverityWarning, Source: g.Path, Line: g.Line,
-		Message: "trust: " + g.Trust + " cannot raise what the guard has: " + g.Text() + " is " + string(d.Level) + ", " + d.Why,
+		Message: fmt.Sprintf("trust: %s has no effect, because a header cannot raise trust: %s is %s, %s", g.Trust, g.Text(), d.Level, strings.TrimPrefix(d.Why, "declared "+g.Trust+", but ")),
 		Hint:    command.AllowLine(g.Command()) + " under [trust] in the workspace's configuration lets it run without asking",
 	}
 }

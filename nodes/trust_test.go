@@ -174,8 +174,8 @@ O
 			t.Errorf("%s: %q, want %q", g, got[g], level)
 		}
 	}
-	if len(got) != len(want) || len(v.Refusal) > 0 {
-		t.Errorf("%d guards, want %d: %v %v", len(got), len(want), got, v.Refusal)
+	if len(got) != len(want) || len(v.Problems) > 0 {
+		t.Errorf("%d guards, want %d: %v %v", len(got), len(want), got, v.Problems)
 	}
 }
 

@@ -26,7 +26,7 @@ type VerificationsValue struct {
 }
 
 var verificationsKind = graph.Define(graph.Definition[VerificationsValue, Verifications]{
-	Name: "verifications", Version: 2, Order: 65,
+	Name: "verifications", Version: 3, Order: 65,
 	Params: func(c *cas.Coder, n *Verifications) { codeLayers(c, &n.Layers) },
 	Value: func(c *cas.Coder, v *VerificationsValue) {
 		cas.Slice(c, &v.Verifications, codeVerification)
@@ -57,6 +57,13 @@ func (n Verifications) Compute(r graph.Reader) (v VerificationsValue, err error)
 		case ir.FailedCheck:
 			v.ReadOnly = v.ReadOnly || !c.Overridden
 			v.Findings = append(v.Findings, failedGuard(g, &x, c.Overridden))
+			if c.Run != nil && c.Run.Override != nil && !c.Overridden {
+				d := &v.Findings[len(v.Findings)-1]
+				d.Message += "; it was overridden, and that ended with its time"
+				if c.FilesChanged {
+					d.Message = strings.TrimSuffix(d.Message, "with its time") + "when files changed"
+				}
+			}
 		case ir.Stale:
 			old = append(old, g.Text()+" ("+strings.ReplaceAll(c.Reason, "_", " ")+")")
 		case ir.Unverified:
@@ -94,7 +101,7 @@ func checksOf(r graph.Reader, gs []Guard, target string, explicit bool) ([]Check
 
 func verification(g *Guard, c *CheckValue) ir.Verification {
 	x := ir.Verification{
-		Key: tagged(g.Key()), Guard: g.Text(), Status: c.Status, Cwd: g.Dir, DeclaredIn: g.DeclaredAt(), Reason: c.Reason,
+		Key: tagged(g.Key()), Guard: g.Text(), Status: c.Status, Cwd: g.Dir, DeclaredIn: g.DeclaredAt(), Name: g.Name, Reason: c.Reason,
 		Expired: c.Expired, FilesChanged: c.FilesChanged,
 	}
 	if c.Run != nil {

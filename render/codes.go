@@ -78,6 +78,7 @@ var codeSummaries = sync.OnceValue(func() map[ir.Code]string {
 		ir.VerifiedPathMissing:       "An entry of verified_paths does not exist.",
 		ir.GuardScriptMissing:        "A guard's script does not exist.",
 		ir.GuardScriptIgnored:        "A guard's script is ignored by git.",
+		ir.GuardScriptMode:           "A guard's script is not executable.",
 		ir.NestedWorkspace:           "A workspace lies inside another one.",
 		ir.LockUnused:                "The lock pins a module that nothing imports.",
 		ir.HarnessCap:                "A map is larger than the tool that will carry it allows.",

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,10 @@ func JUnit(r *ir.VerifyReport) []byte {
 		total += took
 		cases.testcase(g, element, took)
 	}
+	for i := range r.Problems {
+		cases.problem(&r.Problems[i])
+		errors++
+	}
 	var w xmlText
 	w.raw(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
 	for _, name := range []string{"testsuites", "testsuite"} {
@@ -42,7 +47,7 @@ func JUnit(r *ir.VerifyReport) []byte {
 		}
 		w.raw("<" + name)
 		w.attribute("name", "mwp")
-		w.attribute("tests", strconv.Itoa(len(r.Guards)))
+		w.attribute("tests", strconv.Itoa(len(r.Guards)+len(r.Problems)))
 		w.attribute("failures", strconv.Itoa(failures))
 		w.attribute("errors", strconv.Itoa(errors))
 		w.attribute("skipped", strconv.Itoa(skipped))
@@ -105,7 +110,7 @@ func xmlSafe(s string) string {
 func (w *xmlText) testcase(g *ir.VerifiedGuard, element string, took int64) {
 	w.raw("    <testcase")
 	w.attribute("classname", declaringFile(g))
-	w.attribute("name", g.Guard)
+	w.attribute("name", cmp.Or(g.Name, g.Guard))
 	w.attribute("time", seconds(took))
 	if element == "" {
 		w.raw("/>\n")
@@ -132,6 +137,19 @@ func (w *xmlText) testcase(g *ir.VerifiedGuard, element string, took int64) {
 		w.raw(xmlSafe(line))
 	}
 	w.raw("</" + element + ">\n    </testcase>\n")
+}
+
+// problem writes an error behind which there may be guards as a case of its own: a
+// service that reads the report must not be green over it.
+func (w *xmlText) problem(d *ir.Diagnostic) {
+	w.raw("    <testcase")
+	w.attribute("classname", d.Source)
+	w.attribute("name", string(d.Code)+" "+d.Place())
+	w.attribute("time", seconds(0))
+	w.raw(">\n      <error")
+	w.attribute("message", d.Message)
+	w.attribute("type", string(d.Code))
+	w.raw("/>\n    </testcase>\n")
 }
 
 // declaringFile is the context file of a guard without the line, which moves: services

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,8 @@ type VerifyOptions struct {
 	Color bool
 	// ASCII writes "+", "x" and "-" for the signs before a guard.
 	ASCII bool
+	// Keys adds the keys by which guards can be named.
+	Keys bool
 }
 
 // Verify prints the outcome of verify for people (R-130, D-43): a line per guard with
@@ -26,7 +29,7 @@ func Verify(r *ir.VerifyReport, o VerifyOptions) []byte {
 	}
 	widths := columnWidths(rows)
 	for i := range r.Guards {
-		p.verified(&r.Guards[i], rows[i], widths, o.ASCII)
+		p.verified(&r.Guards[i], rows[i], widths, o)
 	}
 	if len(r.Notes) > 0 && len(p.buf) > 0 {
 		p.line("")
@@ -52,7 +55,7 @@ func newVerifyRow(g *ir.VerifiedGuard) verifyRow {
 	if where == "" && len(g.Sources) > 0 {
 		where = g.Sources[0]
 	}
-	return verifyRow{outcome(g), brief(g.Guard), "in " + directory(g.Cwd), ir.EscapeControls(where)}
+	return verifyRow{outcome(g), brief(cmp.Or(g.Name, g.Guard)), "in " + directory(g.Cwd), ir.EscapeControls(where)}
 }
 
 func columnWidths(rows []verifyRow) (widths [len(verifyRow{})]int) {
@@ -116,15 +119,23 @@ func duration(ms int64) string {
 }
 
 // verified prints one guard. What may be long or many stands below its line.
-func (p *printer) verified(g *ir.VerifiedGuard, row verifyRow, widths [len(verifyRow{})]int, ascii bool) {
-	sign := verifySign(g.Status, ascii)
+func (p *printer) verified(g *ir.VerifiedGuard, row verifyRow, widths [len(verifyRow{})]int, o VerifyOptions) {
+	sign := verifySign(g.Status, o.ASCII)
 	line := p.paint(statusColor(g.Status), sign+" "+row[0]) + strings.Repeat(" ", max(0, widths[0]-displayWidth(row[0])))
 	for i := 1; i < len(row); i++ {
 		line += "  " + padRight(row[i], widths[i])
 	}
 	p.line(strings.TrimRight(line, " "))
+	if o.Keys {
+		key := strings.TrimPrefix(g.Key, "blake3:")
+		p.below("key", ir.EscapeControls(key[:min(len(key), 12)]))
+		p.below("trust", joined(": ", ir.EscapeControls(g.Trust), ir.EscapeControls(g.Why)))
+	}
 	if g.Status == ir.Passed {
 		return
+	}
+	if g.Name != "" {
+		p.below("command", brief(g.Guard))
 	}
 	if len(g.Sources) > 1 {
 		p.below("for", some(g.Sources))
@@ -172,8 +183,13 @@ func (p *printer) verifySummary(r *ir.VerifyReport) string {
 	case notRun > 0:
 		code = yellow
 	}
-	if len(r.Guards) == 0 {
-		return p.paint(code, "nothing to check")
+	s := "nothing to check"
+	if len(r.Guards) > 0 {
+		s = grouped(passed) + " passed, " + grouped(failed) + " failed, " + grouped(notRun) + " not run"
 	}
-	return p.paint(code, grouped(passed)+" passed, "+grouped(failed)+" failed, "+grouped(notRun)+" not run")
+	if n := len(r.Problems); n > 0 {
+		code = red
+		s += "; errors that may hide guards: " + grouped(n)
+	}
+	return p.paint(code, s)
 }

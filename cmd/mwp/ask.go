@@ -71,10 +71,12 @@ func (a *app) askForOthers(ws *mwp.Workspace, r *ir.VerifyReport) error {
 	if err != nil || state == mwp.TrustGiven || state == mwp.TrustDenied {
 		return err
 	}
-	question := "mwp: may programs that act for you, such as an MCP server, run this workspace's built-in and\nallowed guards too, until its [trust] tables change? [y]es, [n]o: "
+	question := ""
 	if state == mwp.TrustOutdated {
-		question = "mwp: the workspace's [trust] tables changed. " + strings.TrimPrefix(question, "mwp: ")
+		question = "mwp: the workspace's [trust] tables changed.\n"
 	}
+	question += "mwp: programs that act for you, such as an MCP server, do not run this workspace's\n" +
+		"guards yet. May they run the built-in and allowed ones, until its [trust] tables change?\n[y]es, [n]o: "
 	a.stderr.Write([]byte(question))
 	line, err := a.readLine(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) runLint() error {
-	paths, err := a.pathsAndStdin()
+	paths, err := a.pathsAndStdin(true)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (a *app) runLint() error {
 }
 
 // pathsAndStdin returns the arguments, and what stdin lists when that was asked for
-// (U-12).
-func (a *app) pathsAndStdin() ([]string, error) {
+// (U-12). With present, what is typed has to be there.
+func (a *app) pathsAndStdin(present bool) ([]string, error) {
 	paths := a.words
 	if a.fromStdin && a.fromStdin0 {
 		return nil, misspelt("give one of them", "--stdin and --stdin0 contradict each other")
@@ -85,7 +85,7 @@ func (a *app) pathsAndStdin() ([]string, error) {
 			return nil, usage("", "a path is empty")
 		}
 		// A list may name what a change deleted; whoever types a name means something.
-		if i < len(a.words) {
+		if present && i < len(a.words) {
 			if err := lookedAt(dir, p); err != nil {
 				return nil, err
 			}

@@ -38,12 +38,12 @@ type options struct {
 	check, frozen, update        bool
 	remote                       string
 
-	staged, stale, trustAdHoc, noDiscoveries, yes bool
-	affected, hook, override, reason              string
-	verifyFormat                                  string
-	lasting                                       time.Duration
-	jobs                                          int
-	verifyMap, relativeTimes                      bool
+	staged, stale, list, trustAdHoc, noDiscoveries, yes bool
+	affected, hook, override, reason                    string
+	verifyFormat                                        string
+	lasting                                             time.Duration
+	jobs                                                int
+	verifyMap, relativeTimes                            bool
 	// now is the clock that results of guards are dated and judged by, zero for the
 	// system's.
 	now time.Time
@@ -222,6 +222,8 @@ func (o *options) guardSetter(spec *flagSpec) func(string) string {
 		return toggle(&o.staged)
 	case &flagStale:
 		return toggle(&o.stale)
+	case &flagList:
+		return toggle(&o.list)
 	case &flagTrustAdHoc:
 		return toggle(&o.trustAdHoc)
 	case &flagNoDiscoveries:
@@ -245,8 +247,8 @@ func (o *options) guardSetter(spec *flagSpec) func(string) string {
 	case &flagFor:
 		return func(s string) string {
 			d, err := mwp.ParseDuration(s)
-			if err != nil || d <= 0 {
-				return quoted(s) + " is no time: write 30m, 4h or 1d"
+			if err != nil || d <= 0 || d > longestOverride {
+				return quoted(s) + " is no time for an override: write 30m, 4h or 1d, and at most 30d"
 			}
 			o.lasting = d
 			return ""
@@ -271,6 +273,10 @@ func (o *options) guardSetter(spec *flagSpec) func(string) string {
 	}
 	return nil
 }
+
+// longestOverride bounds how long a failure may be overridden at once: what is longer
+// is a change of the rule.
+const longestOverride = 30 * 24 * time.Hour
 
 // among takes one of some words.
 func among(p *string, names func() []string) func(string) string {

@@ -32,7 +32,7 @@ func (a *app) runVerify() error {
 		}
 	}
 	if a.hook != "" {
-		for _, f := range []*flagSpec{&flagVerifyFormat, &flagOutput} {
+		for _, f := range []*flagSpec{&flagVerifyFormat, &flagOutput, &flagList} {
 			if as := a.gave(f); as != "" {
 				return misspelt("leave "+as+" out", "--hook says on stderr what the harness reads, so %s has no report to shape", as)
 			}
@@ -61,6 +61,7 @@ func (a *app) runVerify() error {
 		return a.blocking(a.cause(err))
 	}
 	a.report(r.Notices...)
+	a.report(r.Report.Problems...)
 	if err := a.verified(r); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (a *app) runVerify() error {
 		}
 	}
 	switch {
-	case r.Report.OK():
+	case r.Report.OK(), a.list:
 		return nil
 	case a.hook != "":
 		return errBlocked
@@ -94,7 +95,7 @@ func (a *app) blocking(err error) error {
 // verifyRequest returns the request that the flags describe. nothing is true when a
 // list of paths was asked for and is empty.
 func (a *app) verifyRequest() (q mwp.VerifyRequest, nothing bool, err error) {
-	paths, err := a.pathsAndStdin()
+	paths, err := a.pathsAndStdin(false)
 	if err != nil {
 		return q, false, err
 	}
@@ -103,7 +104,7 @@ func (a *app) verifyRequest() (q mwp.VerifyRequest, nothing bool, err error) {
 	}
 	q = mwp.VerifyRequest{
 		Targets: paths, Staged: a.staged, GitIndex: a.env("GIT_INDEX_FILE"), Affected: a.affected, Stale: a.stale, Jobs: a.jobs,
-		AllowFloating: a.floating, TrustAdHoc: a.trustAdHoc, NoDiscoveries: a.noDiscoveries,
+		AllowFloating: a.floating, TrustAdHoc: a.trustAdHoc, NoDiscoveries: a.noDiscoveries, List: a.list,
 	}
 	if a.hook == "" && a.mayAsk() {
 		q.Ask = a.ask
@@ -124,7 +125,11 @@ func (a *app) verified(r *mwp.VerifyResult) error {
 	case a.verifyFormat == verifyJUnit:
 		return a.write(mwp.VerifyJUnit(&r.Report))
 	}
-	return a.write(mwp.VerifyText(&r.Report, a.output == "" && a.colors(a.stdout), a.ascii))
+	color := a.output == "" && a.colors(a.stdout)
+	if a.list {
+		return a.write(mwp.VerifyListing(&r.Report, color, a.ascii))
+	}
+	return a.write(mwp.VerifyText(&r.Report, color, a.ascii))
 }
 
 // verifyBefore runs the guards of a map that is asked for right after.
@@ -191,7 +196,7 @@ func (a *app) runOverride() error {
 			return errNegative
 		}
 	}
-	paths, err := a.pathsAndStdin()
+	paths, err := a.pathsAndStdin(false)
 	if err != nil {
 		return err
 	}

@@ -54,20 +54,22 @@ func (w *watcher) event(e mwp.GuardEvent) {
 	defer w.mu.Unlock()
 	a := w.a
 	w.begun()
-	if a.quiet || a.hook != "" {
+	if a.hook != "" {
+		// What a guard prints is not for a model.
 		return
 	}
+	live := w.live && !a.quiet
 	// Another program's JSON errors have no room for what guards print.
 	silent := a.wantsJSON() && !w.live
 	switch {
-	case e.Line != nil && w.live:
+	case e.Line != nil && live:
 		w.show(e.Line)
 	case e.Line != nil:
 		if w.last[e.Number] == nil {
 			w.last[e.Number] = &latest{}
 		}
 		w.last[e.Number].add(e.Line)
-	case e.Ended == nil && !silent:
+	case e.Ended == nil && !silent && !a.quiet:
 		place := ""
 		if e.Of > 1 {
 			place = " (" + strconv.Itoa(e.Number) + " of " + strconv.Itoa(e.Of) + ")"

@@ -88,6 +88,7 @@ const (
 	VerifiedPathMissing       Code = "verified_path_missing"
 	GuardScriptMissing        Code = "guard_script_missing"
 	GuardScriptIgnored        Code = "guard_script_ignored"
+	GuardScriptMode           Code = "guard_script_mode"
 	NestedWorkspace           Code = "nested_workspace"
 	LockUnused                Code = "lock_unused"
 	HarnessCap                Code = "harness_cap"

@@ -70,7 +70,9 @@ type Verification struct {
 	Cwd string `json:"cwd"`
 	// DeclaredIn is the path:line of the declaration that comes first in the map.
 	DeclaredIn string `json:"declared_in"`
-	Reason     string `json:"reason"`
+	// Name is the author's label for the guard, "" for none (D-97).
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 	// Expired and FilesChanged tell of a failed guard that it was not run since (D-47).
 	Expired      bool      `json:"expired"`
 	FilesChanged bool      `json:"files_changed"`
@@ -136,6 +138,8 @@ type VerifyReport struct {
 	// Targets are relative to the root, nil for the whole workspace.
 	Targets []string
 	Guards  []VerifiedGuard
+	// Problems are errors behind which there may be guards that nobody knows of.
+	Problems []Diagnostic
 	// Notes are lines about the run as a whole: how many guards were left alone because
 	// they are current or nothing they rest on changed.
 	Notes []string
@@ -175,8 +179,12 @@ func (r *VerifyReport) Count() (passed, failed, unverified int) {
 }
 
 // OK reports whether a gate may open: everything passed, or there was nothing to
-// check (D-72). What a person overrides does not keep it shut (D-84).
+// check (D-72), and nothing hides a guard. What a person overrides does not keep it
+// shut (D-84).
 func (r *VerifyReport) OK() bool {
+	if len(r.Problems) > 0 {
+		return false
+	}
 	for i := range r.Guards {
 		if g := &r.Guards[i]; g.Status != Passed && g.Override == nil {
 			return false

@@ -307,6 +307,7 @@ func (w *jsonWriter) verification(v *Verification, form Form) {
 	w.field("key").str(v.Key)
 	w.field("cwd").str(v.Cwd)
 	w.field("declared_in").str(v.DeclaredIn)
+	w.field("name").str(v.Name)
 	w.field("reason").str(v.Reason)
 	w.field("expired").bool(v.Expired)
 	w.field("files_changed").bool(v.FilesChanged)

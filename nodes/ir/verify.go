@@ -4,7 +4,7 @@ package ir
 // and with a final newline: what `mwp verify --json` prints (R-130). Its schema is
 // docs/schema/verify.schema.json.
 //
-//	{schema_version, targets: […], guards: […], counts: {passed, failed, not_run}, ok, notes: […]}
+//	{schema_version, targets: […], guards: […], counts: {passed, failed, not_run}, ok, problems: […], notes: […]}
 //
 // A guard has the fields that it has in a map's verifications, then those that only a
 // run knows. Arrays are never null (U-39).
@@ -21,6 +21,7 @@ func AppendVerifyJSON(dst []byte, r *VerifyReport) []byte {
 	w.field("not_run").int(int64(notRun))
 	w.close('}')
 	w.field("ok").bool(r.OK())
+	list(w.field("problems"), r.Problems, (*jsonWriter).diagnostic)
 	w.field("notes").strings(r.Notes)
 	w.close('}')
 	return append(w.buf, '\n')
