@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -83,8 +84,8 @@ func (p *printer) account(a *account) {
 	if more == nil {
 		more = &ir.GuardAccount{}
 	}
-	if a.name != a.cmd {
-		p.field(indent, "name", brief(a.name))
+	if name := cmp.Or(v.Name, a.name); name != a.cmd {
+		p.field(indent, "name", brief(name))
 	}
 	p.field(indent, "why", statusReason(a))
 	p.field(indent, "for", some(a.sources.list))
