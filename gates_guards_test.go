@@ -421,3 +421,23 @@ func TestGateGuardedBodyEdit(t *testing.T) {
 		t.Errorf("%d nodes computed at 5 levels and %d at 50, want the same number", counts[0], counts[1])
 	}
 }
+
+// TestVerifiedNames holds that a name in a verified directory is a part of what a result
+// rests on, where nothing else about the directory changes, not even the order (D-45).
+func TestVerifiedNames(t *testing.T) {
+	root := unpack(t, "-- .mwp/config.toml --\nname = \"x\"\n-- .mwp-context.md --\n---\nguards:\n  - cmd: ./check.sh\n    verified_paths: [data]\n---\nText.\n-- data/a --\nx\n-- data/b/a --\nx\n")
+	last := cas.Digest{}
+	for _, rename := range [][2]string{{"data/a", "data/aa"}, {"data/aa", "data/ab"}, {"data/b", "data/bb"}, {"data/bb/a", "data/bb/c"}} {
+		if err := os.Rename(filepath.Join(root, rename[0]), filepath.Join(root, rename[1])); err != nil {
+			t.Fatal(err)
+		}
+		_, plan, err := mwp.Open(mwp.Options{Dir: root, Fresh: true}).Plan(context.Background(), "", true, false, false)
+		if err != nil || len(plan.Guards) != 1 {
+			t.Fatalf("%d guards, %v", len(plan.Guards), err)
+		}
+		if plan.Guards[0].Declared == last {
+			t.Errorf("rename %s to %s: the fingerprint is the same", rename[0], rename[1])
+		}
+		last = plan.Guards[0].Declared
+	}
+}

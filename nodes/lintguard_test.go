@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -19,12 +20,12 @@ var guardCodes = map[ir.Code]bool{
 	ir.GuardFailed: true, ir.GuardInvalid: true, ir.TrustMismatch: true, ir.GuardScriptMissing: true, ir.GuardScriptIgnored: true, ir.VerifiedPathMissing: true,
 }
 
-func lintedGuards(t *testing.T, root string) string {
+func lintedGuards(t *testing.T, root string, codes map[ir.Code]bool) string {
 	t.Helper()
 	d := desk{root: root}
 	var b strings.Builder
 	for _, f := range d.eval(t, nodes.Lint{}).(ir.LintReport).Findings {
-		if guardCodes[f.Code] {
+		if codes[f.Code] {
 			fmt.Fprintf(&b, "%s %s %s: %s\n", f.Severity, f.Code, f.Place(), f.Message)
 		}
 	}
@@ -39,7 +40,7 @@ func TestLintGuards(t *testing.T) {
 		{"nothing to say", anchor + `
 -- a/.mwp-context.md --
 ---
-verified_paths: [src, src/f.go, '*.go', ../a/here.sh]
+verified_paths: [src, src/f.go, 'src/*.go', '*.sh', ../a/here.sh]
 guards:
   - cmd: ./here.sh
   - cmd: sh here.sh
@@ -63,11 +64,11 @@ guards:
 ---
 A
 `, `
-error guard_script_missing a/.mwp-context.md:3: the guard runs ./gone.sh, which does not exist
-error guard_script_missing a/.mwp-context.md:4: the guard runs check.sh, which does not exist
-error guard_script_missing a/.mwp-context.md:5: the guard runs sub/check.sh, which does not exist
-error guard_script_missing a/.mwp-context.md:6: the guard runs ../../out.sh, which does not exist
-error guard_script_missing a/.mwp-context.md:7: the guard runs ./gone.sh, which does not exist
+error guard_script_missing a/.mwp-context.md:3: the guard runs ./gone.sh in a, which does not exist
+error guard_script_missing a/.mwp-context.md:4: the guard runs check.sh in a, which does not exist
+error guard_script_missing a/.mwp-context.md:5: the guard runs sub/check.sh in a, which does not exist
+error guard_script_missing a/.mwp-context.md:6: the guard runs ../../out.sh in a, which does not exist
+error guard_script_missing a/.mwp-context.md:7: the guard runs ./gone.sh in a, which does not exist
 `},
 		{"a script that git ignores", anchor + `
 -- .gitignore --
@@ -98,7 +99,7 @@ guards:
 A
 `, `
 warning verified_path_missing a/.mwp-context.md:3: verified_paths names a/gone, which does not exist
-warning verified_path_missing a/.mwp-context.md:4: verified_paths names ../out, which does not exist
+error verified_path_missing a/.mwp-context.md:4: verified_paths names ../../out, which leads out of the workspace
 warning verified_path_missing a/.mwp-context.md:11: verified_paths names a/lib/gone.go, which does not exist
 `},
 		{"verified paths without a guard", anchor + `
@@ -131,8 +132,8 @@ guards:
 R
 `, `
 warning verified_path_missing lib/r.md:2: verified_paths names lib/gone, which does not exist
-error guard_script_missing lib/r.md:4: the guard runs ./gone.sh, which does not exist
-warning trust_mismatch lib/r.md:4: trust: project cannot raise what the guard has: ./gone.sh is ad-hoc, declared project, but no entry of allowed_guards covers it
+error guard_script_missing lib/r.md:4: the guard runs ./gone.sh in lib, which does not exist
+warning trust_mismatch lib/r.md:4: trust: project has no effect, because a header cannot raise trust: ./gone.sh is ad-hoc, no entry of allowed_guards covers it
 error guard_failed lib/r.md:5: the check fails: exists gone finds no such path
 `},
 		{"static guards", anchor + `
@@ -166,8 +167,8 @@ guards:
 ---
 A
 `, `
-warning trust_mismatch a/.mwp-context.md:3: trust: builtin cannot raise what the guard has: ./here.sh is ad-hoc, declared builtin, but no entry of allowed_guards covers it
-warning trust_mismatch a/.mwp-context.md:5: trust: project cannot raise what the guard has: npm run x | tee y is ad-hoc, declared project, but no entry of allowed_guards covers it
+warning trust_mismatch a/.mwp-context.md:3: trust: builtin has no effect, because a header cannot raise trust: ./here.sh is ad-hoc, no entry of allowed_guards covers it
+warning trust_mismatch a/.mwp-context.md:5: trust: project has no effect, because a header cannot raise trust: npm run x | tee y is ad-hoc, no entry of allowed_guards covers it
 `},
 		{"a guard that nothing can run", anchor + `
 -- a/.mwp-context.md --
@@ -204,14 +205,109 @@ imports: [{workspace: mod}]
 ---
 A
 `, `
+warning verified_path_missing mod/.mwp-module.md:3: verified_paths names a/gone, which does not exist
+error guard_script_missing mod/.mwp-module.md:5: the guard runs ./gone.sh in a, which does not exist
+error guard_failed mod/.mwp-module.md:6: the check fails: exists gone finds no such path
+warning trust_mismatch mod/.mwp-module.md:7: trust: builtin has no effect, because a header cannot raise trust: cargo test is ad-hoc, no entry of allowed_guards covers it
 error guard_invalid mod/.mwp-module.md:8: the guard can never run: the command holds U+200B, which does not show
+error guard_failed mod/r.md:2: the check fails: exists gone finds no such path
+error guard_script_missing mod/r.md:2: the guard runs ./gone.sh in a, which does not exist
+`},
+		{"a module that nobody imports has no place for its guards' paths", anchor + `
+-- mod/.mwp-module.md --
+---
+name: mod
+verified_paths: [gone, '*.none']
+guards: [{cmd: ./gone.sh}, {exists: gone}]
+---
+`, ""},
+		{"patterns and lists that lead to nothing", anchor + `
+-- a/.mwp-context.md --
+---
+guards:
+  - cmd: ./here.sh
+    verified_paths: ['*.go', 'src/*.go', '../*/src', '**/gone', '../../*.go']
+  - cmd: make nothing
+    verified_paths: []
+  - cmd: make out
+    verified_paths: [../../../out/f.go]
+  - cmd: make all
+---
+A
+`, `
+warning verified_path_missing a/.mwp-context.md:4: verified_paths has the pattern **/gone, which nothing in a matches
+warning verified_path_missing a/.mwp-context.md:4: verified_paths has the pattern *.go, which nothing in a matches
+warning verified_path_missing a/.mwp-context.md:4: verified_paths has the pattern ../../*.go, which nothing in a matches
+warning verified_path_missing a/.mwp-context.md:5: verified_paths is empty: no edit but that of the context file makes a result old
+error verified_path_missing a/.mwp-context.md:8: verified_paths names ../../../out/f.go, which leads out of the workspace
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(strings.TrimLeft(c.want, "\n"), lintedGuards(t, tree(t, c.tree))); diff != "" {
+			if diff := cmp.Diff(strings.TrimLeft(c.want, "\n"), lintedGuards(t, tree(t, c.tree), guardCodes)); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLintOfWhatMayNotRun: what somebody has to agree to, which CI cannot, and scripts
+// that cannot be started are said where they are declared (D-41, D-87).
+func TestLintOfWhatMayNotRun(t *testing.T) {
+	root := tree(t, `
+-- .mwp --
+description = "d"
+[trust]
+allowed_guards = ["./plain.sh", "sh"]
+-- a/.mwp-context.md --
+---
+imports: [{local: node_modules/m/r.md}, {workspace: linked.md}]
+guards:
+  - cmd: ./plain.sh
+  - cmd: sh plain.sh
+  - cmd: ./runs.sh --fast
+  - cmd: npm run own
+  - {cmd: npm run asked, trust: ad-hoc}
+  - {cmd: ./runs.sh, trust: project}
+  - cmd: ./runs.sh | tee log
+  - cmd: ./gone.sh
+  - cmd: "./he\u200bre.sh"
+  - exists: plain.sh
+---
+A
+-- a/plain.sh --
+-- a/runs.sh --
+-- a/node_modules/m/r.md --
+---
+guards: [{cmd: cargo test}]
+---
+R
+-- linked.md -> a/vendor/m/r.md --
+-- a/vendor/m/r.md --
+---
+guards: [{cmd: pytest}]
+---
+R
+`)
+	must(t, os.Chmod(filepath.Join(root, "a", "runs.sh"), 0o755))
+	want := map[string]bool{}
+	for line := range strings.Lines(`note guard_not_trusted a/.mwp-context.md:6: ./runs.sh --fast runs only after a yes at a terminal, so not in CI: not in allowed_guards
+note guard_not_trusted a/.mwp-context.md:8: npm run asked runs only after a yes at a terminal, so not in CI: declared ad-hoc
+note guard_not_trusted a/.mwp-context.md:10: ./runs.sh | tee log runs only after a yes at a terminal, so not in CI: needs a shell, and no entry of allowed_guards is equal to it
+note guard_not_trusted a/.mwp-context.md:11: ./gone.sh runs only after a yes at a terminal, so not in CI: not in allowed_guards
+note guard_not_trusted a/node_modules/m/r.md:2: cargo test runs only after a yes at a terminal, so not in CI: not in allowed_guards, and no command of a module is built in
+note guard_not_trusted a/vendor/m/r.md:2: pytest runs only after a yes at a terminal, so not in CI: not in allowed_guards, and no command of a module is built in
+`) {
+		want[line] = true
+	}
+	if runtime.GOOS != "windows" {
+		want["warning guard_script_mode a/.mwp-context.md:4: the guard runs ./plain.sh, which is not executable\n"] = true
+	}
+	got := map[string]bool{}
+	for line := range strings.Lines(lintedGuards(t, root, map[ir.Code]bool{ir.GuardNotTrusted: true, ir.GuardScriptMode: true})) {
+		got[line] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 }
 
@@ -219,7 +315,7 @@ error guard_invalid mod/.mwp-module.md:8: the guard can never run: the command h
 func planned(v nodes.GuardPlanValue) string {
 	var b strings.Builder
 	for _, d := range v.Problems {
-		fmt.Fprintf(&b, "refused: %s %s\n", d.Code, d.Place())
+		fmt.Fprintf(&b, "problem: %s %s\n", d.Code, d.Place())
 	}
 	for _, g := range v.Guards {
 		fmt.Fprintf(&b, "%s in %s", g.Text(), g.Dir)
@@ -337,6 +433,7 @@ make mod in a for a/node_modules/mod/s.md
 		{"of a/b: the scope leaves out a's", of("a/b"), `
 make root in . for .mwp-context.md
 make yaml in a/b for a/b/.mwp-context.yaml
+stale_context_md a/b/.mwp-context.md
 `},
 		{"of a member", of("m"), `
 make root in . for .mwp-context.md
@@ -350,6 +447,7 @@ make r in a
 make mod in a
 make yaml in a/b
 make m in m
+stale_context_md a/b/.mwp-context.md
 not_a_member other/.mwp
 `},
 	} {
@@ -459,7 +557,7 @@ func TestPlanOfUnreadableFiles(t *testing.T) {
 	d := desk{root: tree(t, "-- .mwp --\n-- a/.mwp-context.md --\n---\nguards: [{cmd: make a}]\n---\n-- b/.mwp-context.md --\nB\n")}
 	must(t, os.Chmod(filepath.Join(d.root, "b", ".mwp-context.md"), 0))
 	got := planned(d.eval(t, everything()).(nodes.GuardPlanValue))
-	if !strings.HasPrefix(got, "refused: unreadable b\n") {
+	if got != "problem: unreadable b\nmake a in a\n" {
 		t.Errorf("plan: %s", got)
 	}
 }
