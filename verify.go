@@ -54,8 +54,8 @@ type GuardQuestion struct {
 	// that it comes from; Foreign is set for every module.
 	DeclaredIn, Module string
 	Foreign            bool
-	// Script is the path of the script that the command names, "" for none.
-	Script string
+	// Files are the files that the command names and the answer is bound to.
+	Files []string
 	// Why says what makes the guard ad-hoc. Changed names what is not as it was when
 	// somebody agreed, nil when nobody did.
 	Why     string
@@ -72,9 +72,10 @@ const (
 	AnswerNever
 )
 
-// GuardEvent is a moment in the run of one guard.
+// GuardEvent is a moment in the run of one guard. The first event comes when it is known
+// which guards are to run; it has no guard.
 type GuardEvent struct {
-	// Guard is the command, Number its place among Of guards that run, from 1.
+	// Guard is the command, Number its place among Of commands that run, from 1.
 	Guard      string
 	Number, Of int
 	// Line is a line that the guard wrote, as it wrote it; nil when it begins or ends.
@@ -121,6 +122,11 @@ type verifying struct {
 	// about ad-hoc guards.
 	store *guard.Project
 	key   *guard.Key
+	// nowhere is set when the per-user directory is no place for anything.
+	nowhere bool
+	// bound are the digests of the files that ad-hoc guards name, by place in guards, as
+	// they were when it was decided that these may run.
+	bound map[int]cas.Digest
 	run   runState
 }
 
@@ -145,6 +151,7 @@ func (w *Workspace) Verify(ctx context.Context, q VerifyRequest) (*VerifyResult,
 	if err := v.choose(ctx); err != nil {
 		return nil, err
 	}
+	v.watch(GuardEvent{Of: len(v.todo)})
 	if len(v.todo) > 0 {
 		if err := v.prepare(ctx); err != nil {
 			return nil, err
@@ -191,6 +198,9 @@ func (v *verifying) collect(ctx context.Context) error {
 	}
 	known := map[cas.Key]int{}
 	for _, target := range targets {
+		if err := v.notInModules(target); err != nil {
+			return err
+		}
 		r, plan, err := v.w.plan(ctx, target, everything, v.q.Stale, v.q.AllowFloating)
 		if err != nil {
 			return err
@@ -235,6 +245,25 @@ func (v *verifying) collect(ctx context.Context) error {
 	}
 	if r.Root == v.Root {
 		v.take(known, slices.DeleteFunc(plan.Guards, func(g nodes.PlannedGuard) bool { return !g.RestsOnAny(staged) }))
+	}
+	return nil
+}
+
+// notInModules refuses a target inside a fetched module, which has an anchor of its own:
+// its author's allow-list is nobody's consent (D-42, D-106).
+func (v *verifying) notInModules(target string) error {
+	abs := target
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(v.w.o.Dir, target)
+	}
+	segs := strings.Split(filepath.ToSlash(realPath(abs)), "/")
+	for i := range segs[1:] {
+		if (segs[i] == ".mwp" || segs[i] == ".mwp.d") && segs[i+1] == "modules" {
+			return &UsageError{ir.Diagnostic{
+				Code: ir.TargetInState, Severity: ir.SeverityError, Message: "the guards of a fetched module run where it is imported, not in " + abs,
+				Hint: "name a file or directory of the project",
+			}}
+		}
 	}
 	return nil
 }
@@ -285,18 +314,43 @@ func (v *verifying) staged(ctx context.Context) (dirs, files []string, err error
 		return nil, nil, gitError(err)
 	}
 	seen := map[string]bool{}
+	elsewhere := 0
 	for _, c := range changes {
-		files = append(files, c.Path)
 		dir := filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(c.Path)))
 		for !isDir(dir) && dir != s.dir {
 			dir = filepath.Dir(dir)
 		}
 		if !seen[dir] {
 			seen[dir] = true
-			dirs = append(dirs, dir)
+			here, err := v.sameRoot(ctx, s.dir, dir)
+			if err != nil {
+				return nil, nil, err
+			}
+			if here {
+				dirs = append(dirs, dir)
+			}
+		}
+		if slices.Contains(dirs, dir) {
+			files = append(files, c.Path)
+		} else {
+			elsewhere++
 		}
 	}
+	if elsewhere > 0 {
+		v.Report.Notes = append(v.Report.Notes, fmt.Sprintf("%d of %d staged files lie in other workspaces, whose guards are not run from here; with -C DIR they are", elsewhere, len(changes)))
+	}
 	return dirs, files, nil
+}
+
+// sameRoot reports whether a directory belongs to the workspace with a root. A project
+// inside it that is no member is somebody else's, with an allow-list of its own.
+func (v *verifying) sameRoot(ctx context.Context, root, dir string) (bool, error) {
+	p, err := v.w.find(dir)
+	if err != nil {
+		return false, err
+	}
+	s, _, err := v.w.locate(ctx, p)
+	return err == nil && s.dir == root, err
 }
 
 // choose keeps the guards that are to be run, and reports on the others.

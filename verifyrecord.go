@@ -3,6 +3,7 @@ package mwp
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -19,12 +20,15 @@ func (v *verifying) exclusive(ctx context.Context, g *nodes.PlannedGuard) (unloc
 	if v.store == nil {
 		return func() {}, nil
 	}
-	dir := filepath.Join(v.c.state, "cache", "locks")
-	release, err := guard.Exclusive(ctx, dir, g.Key().String(), func() { v.w.progress("another mwp runs " + g.Text() + "; waiting for its end") })
-	switch {
-	case err == nil:
-		return func() { release() }, nil
-	case ctx.Err() != nil:
+	dir, err := v.store.Locks()
+	if err == nil {
+		var release func() error
+		release, err = guard.Exclusive(ctx, dir, g.RunKey().String(), func() { v.w.progress("another mwp runs " + g.Text() + "; waiting for its end") })
+		if err == nil {
+			return func() { release() }, nil
+		}
+	}
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	v.forgets(err.Error(), "")
@@ -59,20 +63,21 @@ func (v *verifying) found(g *nodes.PlannedGuard, line *ir.VerifiedGuard, run *gr
 	line.Verification = g.Verification()
 }
 
-// log keeps the guard's output where this user alone finds it (D-48).
-func (v *verifying) log(g *nodes.PlannedGuard, line *ir.VerifiedGuard, out *guard.Outcome) {
-	if v.w.o.Guards.UserDir == "" {
-		return
+// log keeps the guard's output where this user alone finds it, and returns the file, ""
+// when nothing was written (D-48).
+func (v *verifying) log(g *nodes.PlannedGuard, out *guard.Outcome) string {
+	if v.w.o.Guards.UserDir == "" || v.nowhere {
+		return ""
 	}
-	name := cas.Sum([]byte(v.c.dir)).String()[:12] + "-" + g.Key().String()[:16] + ".log"
+	name := cas.Sum([]byte(v.c.dir)).String()[:12] + "-" + g.RunKey().String()[:16] + ".log"
 	dir := filepath.Join(v.w.o.Guards.UserDir, "logs")
 	if err := guard.WriteLog(dir, name, guard.Log{
 		Command: g.Text(), Dir: filepath.Join(v.c.dir, filepath.FromSlash(g.Dir)), Outcome: *out,
 	}); err != nil {
 		v.notice(ir.ResultsNotKept, "the output of "+g.Text()+" is not kept: "+err.Error(), "")
-		return
+		return ""
 	}
-	line.Log = filepath.Join(dir, name)
+	return filepath.Join(dir, name)
 }
 
 // conclude reports what came of a run and records it. before is how its files were
@@ -93,13 +98,13 @@ func (v *verifying) conclude(ctx context.Context, g *nodes.PlannedGuard, line *i
 	}
 	run := graph.Run{
 		Passed: out.Status == guard.Passed, Exit: out.Exit, Reason: out.Reason, Duration: out.Duration.Milliseconds(),
-		RanAt: at.UnixNano(), CacheUntil: at.Add(cacheFor).UnixNano(), Fingerprint: before.Whole, Declared: before.Declared,
+		RanAt: at.UnixNano(), CacheUntil: later(at, cacheFor), Fingerprint: before.Whole, Declared: before.Declared,
 	}
 	if before.Unreadable != "" {
 		v.notice(ir.GuardStale, "the result of "+g.Text()+" does not count: cannot "+before.Unreadable, "make it readable, or take it out of verified_paths")
 	}
-	if after, err := v.prints(ctx, g.Guard); err == nil && after.Declared != before.Declared {
-		v.notice(ir.GuardStale, "files that "+g.Text()+" rests on changed while it ran, so its result does not count for them", "when the guard changes them itself, take them out of verified_paths")
+	if after, err := v.prints(ctx, g.Guard); err == nil && after.Whole != before.Whole {
+		v.notice(ir.GuardStale, "files that "+g.Text()+" rests on changed while it ran, so its result does not count for them", "when the guard changes them itself, leave them out of verified_paths, or let git ignore them")
 	}
 	previous := v.record(ctx, g, line, &run)
 	v.found(g, line, &run)
@@ -107,6 +112,14 @@ func (v *verifying) conclude(ctx context.Context, g *nodes.PlannedGuard, line *i
 		v.discover(ctx, g, line, &run)
 	}
 	return ctx.Err()
+}
+
+// later returns the moment some time after another, or the last one there is.
+func later(at time.Time, d time.Duration) int64 {
+	if now := at.UnixNano(); now <= math.MaxInt64-int64(d) {
+		return now + int64(d)
+	}
+	return math.MaxInt64
 }
 
 // record writes a run to the ledger and returns the one before it. A person's override

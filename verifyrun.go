@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval/guard"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -45,6 +46,11 @@ func (v *verifying) prepare(ctx context.Context) error {
 	v.c, v.run.began = s.candidate, v.w.now()
 	if v.store = v.w.project(v.c); v.store == nil {
 		v.forgets("the workspace has no anchor", "run `mwp init` to give it a place for them")
+		return nil
+	}
+	if _, inside := below(realPath(v.c.dir), realPath(v.w.o.Guards.UserDir)); inside && v.w.o.Guards.UserDir != "" {
+		v.store, v.nowhere = nil, true
+		v.forgets("the per-user directory "+v.w.o.Guards.UserDir+" lies in the workspace, where others could read the key", "set XDG_STATE_HOME to a directory outside")
 		return nil
 	}
 	if v.w.o.Guards.UserDir == "" && v.w.o.Guards.TrustKey == "" {
@@ -89,6 +95,7 @@ func (v *verifying) decide(ctx context.Context) error {
 		}
 		v.foreign(decisions)
 	}
+	v.bound = map[int]cas.Digest{}
 	var run []int
 	for _, i := range v.todo {
 		ok, err := v.mayRun(ctx, i, lock, decisions)
@@ -138,7 +145,9 @@ func (v *verifying) mayRun(ctx context.Context, i int, lock guard.TrustLock, kno
 		line.Why = "ad-hoc, and --trust-adhoc lets it run this once"
 		return true, nil
 	}
-	what := guard.AdHoc{Command: g.Text(), DeclaredIn: g.Path, Cwd: g.Dir, Commit: g.Commit, Script: g.ScriptDigest}
+	files, digest := v.boundFiles(g)
+	v.bound[i] = digest
+	what := guard.AdHoc{Command: g.Text(), DeclaredIn: g.Path, Cwd: g.Dir, Commit: g.Commit, Script: digest}
 	var said guard.Answer
 	if v.store != nil {
 		said = known.Lookup(what)
@@ -157,7 +166,7 @@ func (v *verifying) mayRun(ctx context.Context, i int, lock guard.TrustLock, kno
 		why = "its " + joinParts(said.Parts) + " changed since you decided"
 	}
 	if v.q.Ask != nil {
-		answer, err := v.q.Ask(ctx, v.question(g, why, said))
+		answer, err := v.q.Ask(ctx, v.question(g, files, why, said))
 		if err != nil {
 			return false, err
 		}
@@ -182,10 +191,10 @@ func joinParts(parts []guard.Part) string {
 	return s
 }
 
-func (v *verifying) question(g *nodes.PlannedGuard, why string, said guard.Answer) GuardQuestion {
+func (v *verifying) question(g *nodes.PlannedGuard, files []string, why string, said guard.Answer) GuardQuestion {
 	q := GuardQuestion{
 		Command: g.Text(), Shell: g.Command().Shell, Dir: filepath.Join(v.c.dir, filepath.FromSlash(g.Dir)),
-		DeclaredIn: g.DeclaredAt(), Module: g.Commit, Foreign: g.Foreign, Script: g.Script, Why: why,
+		DeclaredIn: g.DeclaredAt(), Module: g.Commit, Foreign: g.Foreign, Files: files, Why: why,
 	}
 	for _, p := range said.Parts {
 		q.Changed = append(q.Changed, string(p))
@@ -229,26 +238,39 @@ func (v *verifying) refuse(line *ir.VerifiedGuard, why, allow string) {
 	}
 }
 
-// runAll runs what is left on the list, so many at a time.
+// runAll runs what is left on the list, so many at a time. What would start the same
+// runs once (D-43).
 func (v *verifying) runAll(ctx context.Context) error {
 	jobs := max(1, v.q.Jobs)
 	if v.q.Jobs == 0 && v.jobs > 0 {
 		jobs = v.jobs
 	}
+	var groups [][]int
+	at := map[cas.Key]int{}
+	for _, i := range v.todo {
+		key := v.guards[i].RunKey()
+		if n, known := at[key]; known {
+			groups[n] = append(groups[n], i)
+			continue
+		}
+		at[key] = len(groups)
+		groups = append(groups, []int{i})
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range min(jobs, len(v.todo)) {
+	for range min(jobs, len(groups)) {
 		wg.Go(func() {
 			for n := range next {
-				if err := v.runOne(ctx, n); err != nil {
+				e := GuardEvent{Guard: v.guards[groups[n][0]].Text(), Number: n + 1, Of: len(groups)}
+				if err := v.runOne(ctx, groups[n], e); err != nil {
 					cancel(err)
 				}
 			}
 		})
 	}
-	for n := range v.todo {
+	for n := range groups {
 		if ctx.Err() != nil {
 			break
 		}
@@ -272,33 +294,48 @@ func (v *verifying) prints(ctx context.Context, g nodes.Guard) (nodes.GuardPrint
 	return nodes.DecodeGuardPrints(r.Text)
 }
 
-// runOne runs the n-th guard of the list and records what came of it.
-func (v *verifying) runOne(ctx context.Context, n int) error {
-	i := v.todo[n]
-	g, line := &v.guards[i], &v.Report.Guards[i]
-	unlock, err := v.exclusive(ctx, g)
+// runOne runs the guards of one group, which would start the same, and records what
+// came of it for each: they rest on files of their own.
+func (v *verifying) runOne(ctx context.Context, group []int, e GuardEvent) error {
+	first := &v.guards[group[0]]
+	unlock, err := v.exclusive(ctx, first)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	prints, err := v.prints(ctx, g.Guard)
-	if err != nil {
-		return err
+	var run []running
+	for _, i := range group {
+		r := running{g: &v.guards[i], line: &v.Report.Guards[i]}
+		if r.before, err = v.prints(ctx, r.g.Guard); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			v.unknown(r.line, err)
+			continue
+		}
+		if digest, ok := v.bound[i]; ok {
+			if _, now := v.boundFiles(r.g); now != digest {
+				v.refuse(r.line, "a file that it names changed since it was looked at, a moment ago", "")
+				continue
+			}
+		}
+		if !v.ranMeanwhile(ctx, r.g, r.line, r.before.Whole) {
+			run = append(run, r)
+		}
 	}
-	if prints.Script != g.ScriptDigest && g.Level == nodes.TrustAdHoc && !v.q.TrustAdHoc {
-		v.refuse(line, "its script changed since it was looked at, a moment ago", "")
+	if len(run) == 0 {
 		return nil
 	}
-	if v.ranMeanwhile(ctx, g, line, prints.Whole) {
-		return nil
+	timeout := run[0].g.Timeout
+	for _, r := range run {
+		timeout = min(timeout, r.g.Timeout)
 	}
-	v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo)})
-	// A guard may write a gigabyte of lines.
-	c, text := g.Command(), g.Text()
+	v.watch(e)
+	c := first.Command()
 	out, err := guard.Run(ctx, guard.Job{
-		Argv: c.Words, Shell: shellText(g), Dir: filepath.Join(v.c.dir, filepath.FromSlash(g.Dir)), Root: v.c.dir,
-		Env: v.w.o.Guards.Env, From: v.w.o.Dir, Timeout: g.Timeout,
-		Progress: func(b []byte) { v.watch(GuardEvent{Guard: text, Number: n + 1, Of: len(v.todo), Line: b}) },
+		Argv: c.Words, Shell: shellText(first), Dir: filepath.Join(v.c.dir, filepath.FromSlash(first.Dir)), Root: v.c.dir,
+		Env: v.w.o.Guards.Env, From: v.w.o.Dir, Timeout: timeout,
+		Progress: func(b []byte) { e := e; e.Line = b; v.watch(e) },
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -307,13 +344,35 @@ func (v *verifying) runOne(ctx context.Context, n int) error {
 		// Nothing was learned about the guard, and the others have nothing to do with it.
 		out = guard.Outcome{Status: guard.Unverified, Reason: guard.ReasonNotFound, Detail: Innermost(err).Error()}
 	}
-	line.Ran = true
-	v.log(g, line, &out)
-	if err := v.conclude(ctx, g, line, &out, prints); err != nil {
-		return err
+	log := v.log(first, &out)
+	for _, r := range run {
+		r.line.Ran, r.line.Log = true, log
+		if err := v.conclude(ctx, r.g, r.line, &out, r.before); err != nil {
+			return err
+		}
 	}
-	v.watch(GuardEvent{Guard: g.Text(), Number: n + 1, Of: len(v.todo), Ended: line})
+	e.Ended = run[0].line
+	v.watch(e)
 	return nil
+}
+
+// running is a guard that is about to be run, with its files as they are before.
+type running struct {
+	g      *nodes.PlannedGuard
+	line   *ir.VerifiedGuard
+	before nodes.GuardPrints
+}
+
+// unknown reports a guard whose files cannot be looked at any more.
+func (v *verifying) unknown(line *ir.VerifiedGuard, err error) {
+	line.Verification = ir.Verification{
+		Key: line.Key, Guard: line.Guard, Cwd: line.Cwd, DeclaredIn: line.DeclaredIn, Name: line.Name, Status: ir.Unverified, Reason: ir.ReasonUnreadable,
+	}
+	line.Detail = Innermost(err).Error()
+	var e *EnvironmentError
+	if errors.As(err, &e) {
+		line.Detail = e.Diagnostic.Message
+	}
 }
 
 func shellText(g *nodes.PlannedGuard) string {

@@ -60,7 +60,11 @@ func (n Check) Compute(r graph.Reader) (v CheckValue, err error) {
 		return v, graph.ErrUnbuildable
 	}
 	if g.Static() {
-		return staticCheck(r, &g)
+		v, err := staticCheck(trying{r}, &g)
+		if unreadableBy(err) != "" {
+			return CheckValue{Status: ir.FailedCheck, Reason: ir.ReasonUnreadable}, nil
+		}
+		return v, err
 	}
 	v.Status, v.Reason = ir.Unverified, ir.ReasonNeverRun
 	if n.Records == "" {
@@ -134,17 +138,10 @@ func staticPath(r graph.Reader, dir, file string) (to resolved, reason string, e
 
 // staticFile reads a file, or says why that cannot be done.
 func staticFile(r graph.Reader, path string) (f graph.FileState, reason string, err error) {
-	states, errs := graph.TryAll(r, []graph.File{{Path: path}})
-	var inputs GuardInputsValue
-	switch err := inputs.unreadable(errs); {
-	case err != nil:
-		return f, "", err
-	case inputs.Unreadable != "":
-		return f, ir.ReasonUnreadable, nil
-	case states[0].Type == graph.TooLarge:
-		return f, ir.ReasonTooLarge, nil
+	if f, err = graph.Need(r, graph.File{Path: path}); err == nil && f.Type == graph.TooLarge {
+		reason = ir.ReasonTooLarge
 	}
-	return states[0], "", nil
+	return f, reason, err
 }
 
 func containsText(r graph.Reader, g *Guard) (reason string, err error) {

@@ -95,7 +95,7 @@ func TestStatusLattice(t *testing.T) {
 							t.Errorf("%s: override %v", name, x.Override)
 						}
 						found := guardFindings(v)
-						if diff := cmp.Diff(expectedFindings(status, reason, override), found); diff != "" {
+						if diff := cmp.Diff(expectedFindings(status, reason, override, changed), found); diff != "" {
 							t.Errorf("%s: findings (-want +got):\n%s", name, diff)
 						}
 						for _, e := range v.IR.Layers.All() {
@@ -129,12 +129,19 @@ func expected(passed bool, when string, changed bool, override, whose string) (s
 	return ir.Passed, "", false
 }
 
-func expectedFindings(status, reason, override string) []string {
+func expectedFindings(status, reason, override string, changed bool) []string {
 	switch {
 	case status == ir.FailedCheck && override == "now":
 		return []string{"warning guard_failed a/.mwp-context.md:3: the check fails: ./check.sh exited 2, owners: team-a, bo; overridden until 2026-05-17T13:00:00.000Z: known"}
 	case status == ir.FailedCheck:
-		return []string{"error guard_failed a/.mwp-context.md:3: the check fails: ./check.sh exited 2, owners: team-a, bo"}
+		text := "error guard_failed a/.mwp-context.md:3: the check fails: ./check.sh exited 2, owners: team-a, bo"
+		switch {
+		case override == "for other files" || override != "" && changed:
+			text += "; it was overridden, and that ended when files changed"
+		case override != "":
+			text += "; it was overridden, and that ended with its time"
+		}
+		return []string{text}
 	case status == ir.Stale:
 		return []string{"warning guard_stale : 1 guard whose last result does not count any more: ./check.sh (" + strings.ReplaceAll(reason, "_", " ") + ")"}
 	case status == ir.Unverified && reason == ir.ReasonForeign:

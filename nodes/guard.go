@@ -104,19 +104,23 @@ var guardIDs = cas.Derive("mwp guard v1")
 
 // Key identifies the guard's result: BLAKE3, derived for "mwp guard v1", over the
 // normalised command, the directory it runs in, the module's commit and whether a
-// shell runs it (D-44).
-func (g *Guard) Key() cas.Key {
+// shell runs it (D-44), and over the declaring file. Two files that declare one command
+// have verified paths, times and trust of their own, so each has a record of its own;
+// the command runs once for both (RunKey).
+func (g *Guard) Key() cas.Key { return guardIDs.Key(g.identity(g.Real)) }
+
+// RunKey identifies what would be started: guards with one are run together (D-43).
+func (g *Guard) RunKey() cas.Key { return guardIDs.Key(g.identity("")) }
+
+func (g *Guard) identity(file string) []byte {
 	var e cas.Encoder
-	shell := false
 	e.String(g.Text())
 	e.String(g.Dir)
 	e.String(g.Commit)
-	if !g.Static() {
-		shell = g.Command().Shell
-	}
-	e.Bool(shell)
+	e.Bool(!g.Static() && g.Command().Shell)
 	e.Bool(g.Static())
-	return guardIDs.Key(e.Encoded())
+	e.String(file)
+	return e.Encoded()
 }
 
 // tagged returns a key as the IR writes it.
@@ -173,6 +177,10 @@ func (v *ClosureValue) attach(root Source, own []Guard) (at [][]Guard, ok bool) 
 		if len(guards) == 0 {
 			continue
 		}
+		for i := range guards {
+			// Each guard has a list of its own in memory, even where the file has one for all.
+			lines += len(guards[i].VerifiedPaths)
+		}
 		reached, texts := v.spliced(root.Real, from)
 		stands := func(i int) bool {
 			ref := &v.References[i]
@@ -211,8 +219,8 @@ const maxGuardLines = 50_000
 func tooManyGuards(source string) ir.Diagnostic {
 	return ir.Diagnostic{
 		Code: ir.LimitExceeded, Severity: ir.SeverityError, Source: source,
-		Message: fmt.Sprintf("its guards and those of its imports stand for more than %d texts, counted for each guard", maxGuardLines),
-		Hint:    "declare fewer guards, or import fewer files beside them",
+		Message: fmt.Sprintf("its guards and those of its imports have more than %d verified paths and texts that they stand for, counted for each guard", maxGuardLines),
+		Hint:    "check several rules with one script",
 	}
 }
 

@@ -700,6 +700,53 @@ W
 ./r.sh in a, foreign
 ./sub.sh in a, foreign
 `},
+		{"files below node_modules and vendor, however they are reached", anchor + `
+-- a/.mwp-context.md --
+---
+imports: [{local: node_modules/m/r.md}, {workspace: a/b/vendor/v/r.md}, {workspace: link.md}, {local: vendors/r.md}]
+---
+A
+-- a/node_modules/m/r.md --
+---
+guards: [{cmd: ./m.sh}]
+imports: [{local: own/r.md}]
+---
+R
+-- a/node_modules/m/own/r.md --
+---
+guards: [{cmd: ./own.sh}]
+imports: [{workspace: lib.md}]
+---
+O
+-- lib.md --
+---
+guards: [{cmd: ./lib.sh}]
+---
+L
+-- a/b/vendor/v/r.md --
+---
+guards: [{cmd: ./v.sh}]
+---
+R
+-- link.md -> a/b/vendor/linked.md --
+-- a/b/vendor/linked.md --
+---
+guards: [{cmd: ./linked.sh}]
+---
+L
+-- a/vendors/r.md --
+---
+guards: [{cmd: ./vendors.sh}]
+---
+V
+`, `
+./v.sh in a, foreign
+./m.sh in a, foreign
+./vendors.sh in a/vendors, own
+./linked.sh in a, foreign
+./own.sh in a, foreign
+./lib.sh in ., own
+`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := desk{root: tree(t, c.tree)}

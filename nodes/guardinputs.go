@@ -27,22 +27,16 @@ type GuardInputs struct {
 type GuardInputsValue struct {
 	// Fingerprint is over all of it.
 	Fingerprint cas.Digest
-	// Script is where the script lies that the command names, "" for none that lies in
-	// the workspace; ScriptDigest is its content's, zero for one that is not there.
-	Script       string
-	ScriptDigest cas.Digest
 	// Unreadable says what cannot be read and why, "" for nothing. Nobody knows then
 	// whether it changed.
 	Unreadable string
 }
 
 var guardInputsKind = graph.Define(graph.Definition[GuardInputsValue, GuardInputs]{
-	Name: "guard-inputs", Version: 2, Order: 59,
+	Name: "guard-inputs", Version: 3, Order: 59,
 	Params: func(c *cas.Coder, n *GuardInputs) { c.String(&n.Guard); c.Bool(&n.Whole) },
 	Value: func(c *cas.Coder, v *GuardInputsValue) {
 		c.Digest(&v.Fingerprint)
-		c.String(&v.Script)
-		c.Digest(&v.ScriptDigest)
 		c.String(&v.Unreadable)
 	},
 })
@@ -66,12 +60,45 @@ func decodeGuard(s string) (Guard, error) { return cas.DecodeValue([]byte(s), co
 
 var fingerprints = cas.Derive("mwp guard fingerprint v1")
 
-// Compute digests.
-func (n GuardInputs) Compute(r graph.Reader) (v GuardInputsValue, err error) {
+// Compute digests. What cannot be read, for whatever reason, must not cost the map.
+func (n GuardInputs) Compute(r graph.Reader) (GuardInputsValue, error) {
 	g, err := decodeGuard(n.Guard)
 	if err != nil {
-		return v, graph.ErrUnbuildable
+		return GuardInputsValue{}, graph.ErrUnbuildable
 	}
+	v, err := n.digest(trying{r}, &g)
+	if unread := unreadableBy(err); unread != "" {
+		return GuardInputsValue{Unreadable: unread}, nil
+	}
+	return v, err
+}
+
+// trying is a Reader for what goes on without an answer: it lets the evaluator know
+// that a failure may be swallowed, so that nothing which rests on one is recorded.
+type trying struct{ graph.Reader }
+
+// Read is Try, and returns the first error.
+func (t trying) Read(group []graph.Task) ([]any, error) {
+	vs, errs := t.Try(group)
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return vs, nil
+}
+
+// unreadableBy returns what could not be read and why, "" for any other error. Modes
+// keep a file out, or it never holds still.
+func unreadableBy(err error) string {
+	var world interface{ Where() string }
+	if err == nil || !errors.As(err, &world) {
+		return ""
+	}
+	return err.Error()
+}
+
+func (n GuardInputs) digest(r graph.Reader, g *Guard) (v GuardInputsValue, err error) {
 	var e cas.Encoder
 	texts := append([]string{g.Real}, g.Texts...)
 	files := make([]graph.File, len(texts))
@@ -87,13 +114,13 @@ func (n GuardInputs) Compute(r graph.Reader) (v GuardInputsValue, err error) {
 		e.String(texts[i])
 		e.Bytes(graph.FileKind.EncodeValue(s))
 	}
-	if err := v.script(r, &g, &e); err != nil {
+	if err := scriptOf(r, g, &e); err != nil {
 		return v, err
 	}
 	e.Bool(g.HasVerifiedPaths)
 	switch {
 	case g.HasVerifiedPaths:
-		if err := v.verifiedPaths(r, &g, &e); err != nil {
+		if err := verifiedPaths(r, g, &e); err != nil {
 			return v, err
 		}
 	case n.Whole:
@@ -101,18 +128,18 @@ func (n GuardInputs) Compute(r graph.Reader) (v GuardInputsValue, err error) {
 		if err != nil {
 			return v, err
 		}
-		all, errs := graph.TryAll(r, []Sources{s})
-		if err := v.unreadable(errs); err != nil {
+		all, err := graph.Need(r, s)
+		if err != nil {
 			return v, err
 		}
-		e.Digest(all[0].Digest)
+		e.Digest(all.Digest)
 	}
 	v.Fingerprint = cas.Digest(fingerprints.Key(e.Encoded()))
 	return v, nil
 }
 
-// script adds the script that the command names, unless it lies outside.
-func (v *GuardInputsValue) script(r graph.Reader, g *Guard, e *cas.Encoder) error {
+// scriptOf adds the script that the command names, unless it lies outside.
+func scriptOf(r graph.Reader, g *Guard, e *cas.Encoder) error {
 	if g.Static() {
 		return nil
 	}
@@ -125,120 +152,117 @@ func (v *GuardInputsValue) script(r graph.Reader, g *Guard, e *cas.Encoder) erro
 	if err != nil || to.Escapes || to.Loop {
 		return err
 	}
-	v.Script = to.Path
-	s, errs := graph.TryAll(r, []graph.Content{{Path: to.Path}})
-	if err := v.unreadable(errs); err != nil {
-		return err
-	}
-	if s[0].Type == graph.Regular {
-		v.ScriptDigest = cas.Sum(graph.ContentKind.EncodeValue(s[0]))
-	}
-	e.Bytes(graph.ContentKind.EncodeValue(s[0]))
-	return nil
-}
-
-// unreadable takes note of files that cannot be read: modes keep them out, or they
-// never hold still. They must not cost the map.
-func (v *GuardInputsValue) unreadable(errs []error) error {
-	for _, err := range errs {
-		var world interface{ Where() string }
-		switch {
-		case err == nil:
-		case !errors.As(err, &world):
-			return err
-		default:
-			v.Unreadable = err.Error()
-		}
-	}
-	return nil
-}
-
-// verifiedPaths adds the paths that the declaration names (D-45).
-func (v *GuardInputsValue) verifiedPaths(r graph.Reader, g *Guard, e *cas.Encoder) error {
-	var named []string
-	for _, p := range g.VerifiedPaths {
-		if !strings.ContainsAny(p.Path, wildcards) {
-			named = append(named, p.Path)
-			continue
-		}
-		paths, err := globFrom(r, g.Dir, p.Path)
-		if err != nil {
-			return err
-		}
-		// Found paths start at the root and have no links.
-		for _, f := range paths {
-			named = append(named, "/"+f)
-		}
-	}
-	dirs := make([]string, len(named))
-	rest := make([]string, len(named))
-	for i, p := range named {
-		if found, ok := strings.CutPrefix(p, "/"); ok {
-			dirs[i], rest[i] = ".", found
-		} else {
-			dirs[i], rest[i] = g.Dir, p
-		}
-	}
-	tos, err := resolveAll(r, dirs, rest)
+	s, err := graph.Need(r, graph.Content{Path: to.Path})
 	if err != nil {
 		return err
 	}
-	var contents []graph.Content
-	var trees []Sources
-	for _, to := range tos {
-		switch {
-		case to.Escapes || to.Loop || to.Type == graph.Absent:
-		case to.Type == graph.Directory:
-			s, err := sourcesOf(r, to.Path)
-			if err != nil {
-				return err
-			}
-			trees = append(trees, s)
-		default:
-			contents = append(contents, graph.Content{Path: to.Path})
+	e.Bytes(graph.ContentKind.EncodeValue(s))
+	return nil
+}
+
+// verifiedPaths adds the paths that the declaration names (D-45), and what its patterns
+// lead to.
+func verifiedPaths(r graph.Reader, g *Guard, e *cas.Encoder) error {
+	var dirs, named []string
+	for _, p := range g.VerifiedPaths {
+		if !strings.ContainsAny(p.Path, wildcards) {
+			dirs, named = append(dirs, g.Dir), append(named, p.Path)
+			continue
+		}
+		found, err := globFrom(r, g.Dir, p.Path)
+		if err != nil {
+			return err
+		}
+		links, err := digestFound(r, found, e)
+		if err != nil {
+			return err
+		}
+		for _, l := range links {
+			dirs, named = append(dirs, "."), append(named, l)
 		}
 	}
-	states, errs := graph.TryAll(r, contents)
-	if err := v.unreadable(errs); err != nil {
-		return err
-	}
-	sums, errs := graph.TryAll(r, trees)
-	if err := v.unreadable(errs); err != nil {
+	tos, err := resolveAll(r, dirs, named)
+	if err != nil {
 		return err
 	}
 	e.Count(len(tos))
 	for i, to := range tos {
 		e.String(named[i])
+		found := globbed{}
 		switch {
 		case to.Escapes || to.Loop || to.Type == graph.Absent:
 			e.String("absent")
+			continue
 		case to.Type == graph.Directory:
-			e.String("directory")
-			e.Digest(sums[0].Digest)
-			sums = sums[1:]
+			found.dirs = []string{to.Path}
 		default:
-			e.String("file")
-			e.Bytes(graph.ContentKind.EncodeValue(states[0]))
-			states = states[1:]
+			found.files = []string{to.Path}
+		}
+		if _, err := digestFound(r, found, e); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// digestFound adds files and directories, and returns the links among them.
+func digestFound(r graph.Reader, found globbed, e *cas.Encoder) (links []string, err error) {
+	contents := make([]graph.Content, len(found.files))
+	for i, f := range found.files {
+		contents[i] = graph.Content{Path: f}
+	}
+	states, err := graph.NeedAll(r, contents)
+	if err != nil {
+		return nil, err
+	}
+	e.Count(len(states))
+	for i, s := range states {
+		e.String(found.files[i])
+		e.Bytes(graph.ContentKind.EncodeValue(s))
+		if s.Type == graph.Link {
+			links = append(links, found.files[i])
+		}
+	}
+	trees := make([]Sources, len(found.dirs))
+	for i, d := range found.dirs {
+		if trees[i], err = sourcesOf(r, d); err != nil {
+			return nil, err
+		}
+	}
+	sums, err := graph.NeedAll(r, trees)
+	if err != nil {
+		return nil, err
+	}
+	e.Count(len(sums))
+	for i, s := range sums {
+		e.String(found.dirs[i])
+		e.Digest(s.Digest)
+	}
+	return links, nil
+}
+
 // globFrom expands a pattern that may begin with "..".
-func globFrom(r graph.Reader, dir, pattern string) ([]string, error) {
+func globFrom(r graph.Reader, dir, pattern string) (found globbed, err error) {
 	segs := segments(path.Clean(pattern))
 	for len(segs) > 0 && segs[0] == ".." {
 		if dir == "." {
-			return nil, nil
+			return found, nil
 		}
 		dir, segs = parent(dir), segs[1:]
 	}
-	if !strings.ContainsAny(strings.Join(segs, "/"), wildcards) {
-		// A ".." took them all back.
-		return []string{path.Join(append([]string{dir}, segs...)...)}, nil
+	if strings.ContainsAny(strings.Join(segs, "/"), wildcards) {
+		return glob(r, dir, segs)
 	}
-	return glob(r, dir, segs)
+	// A ".." took them all back.
+	to, err := resolve(r, dir, strings.Join(segs, "/"))
+	switch {
+	case err != nil || to.Escapes || to.Loop || to.Type == graph.Absent:
+	case to.Type == graph.Directory:
+		found.dirs = []string{to.Path}
+	default:
+		found.files = []string{to.Path}
+	}
+	return found, err
 }
 
 // GuardInputsText is the digests as bytes: what a slot can hold, so that a guard's
@@ -246,7 +270,7 @@ func globFrom(r graph.Reader, dir, pattern string) ([]string, error) {
 type GuardInputsText struct{ GuardInputs }
 
 var guardInputsTextKind = graph.Define(graph.Definition[RenderedValue, GuardInputsText]{
-	Name: "guard-inputs-text", Version: 2, Order: 80,
+	Name: "guard-inputs-text", Version: 3, Order: 80,
 	Params: func(c *cas.Coder, n *GuardInputsText) { c.String(&n.Guard); c.Bool(&n.Whole) },
 	Value:  codeText,
 })
@@ -254,23 +278,22 @@ var guardInputsTextKind = graph.Define(graph.Definition[RenderedValue, GuardInpu
 // Kind returns the kind "guard-inputs-text".
 func (GuardInputsText) Kind() *graph.Kind { return guardInputsTextKind }
 
-// Compute encodes both fingerprints and the script's digest.
+// Compute encodes both fingerprints.
 func (n GuardInputsText) Compute(r graph.Reader) (v RenderedValue, err error) {
 	declared, err := graph.Need(r, GuardInputs{Guard: n.Guard})
 	if err != nil {
 		return v, err
 	}
 	whole, err := graph.Need(r, n.GuardInputs)
-	p := GuardPrints{Declared: declared.Fingerprint, Whole: whole.Fingerprint, Script: declared.ScriptDigest, Unreadable: whole.Unreadable}
+	p := GuardPrints{Declared: declared.Fingerprint, Whole: whole.Fingerprint, Unreadable: whole.Unreadable}
 	v.Text = cas.EncodeValue(&p, codeGuardPrints)
 	return v, err
 }
 
 // GuardPrints is the digests that a run is recorded with.
 type GuardPrints struct {
-	// Declared is what a map compares, Whole is over everything, Script is that of the
-	// script that the command names, zero for none.
-	Declared, Whole, Script cas.Digest
+	// Declared is what a map compares, Whole is over everything.
+	Declared, Whole cas.Digest
 	// Unreadable says what cannot be read and why, "" for nothing.
 	Unreadable string
 }
@@ -278,7 +301,6 @@ type GuardPrints struct {
 func codeGuardPrints(c *cas.Coder, p *GuardPrints) {
 	c.Digest(&p.Declared)
 	c.Digest(&p.Whole)
-	c.Digest(&p.Script)
 	c.String(&p.Unreadable)
 }
 

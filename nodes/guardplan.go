@@ -34,9 +34,6 @@ type PlannedGuard struct {
 	Declared, Fingerprint cas.Digest
 	// Unreadable is set where nobody knows whether a file changed.
 	Unreadable bool
-	// Script is the script that the command names, "" for none, with its digest.
-	Script       string
-	ScriptDigest cas.Digest
 	// Timeout is how long it may run.
 	Timeout time.Duration
 	// Sources are the entries that it stands for, in map order; nil in a plan for
@@ -92,8 +89,6 @@ func CodeGuardPlan(c *cas.Coder, v *GuardPlanValue) {
 		c.Digest(&p.Declared)
 		c.Digest(&p.Fingerprint)
 		c.Bool(&p.Unreadable)
-		c.String(&p.Script)
-		c.Digest(&p.ScriptDigest)
 		codeDuration(c, &p.Timeout)
 		c.Strings(&p.Sources)
 	})
@@ -166,9 +161,10 @@ func (n GuardPlan) Compute(r graph.Reader) (v GuardPlanValue, err error) {
 	}
 	for j, i := range running {
 		p := &v.Guards[i]
-		p.Declared, p.Script, p.ScriptDigest = prints[j].Fingerprint, prints[j].Script, prints[j].ScriptDigest
+		p.Declared = prints[j].Fingerprint
 		if n.Whole {
-			p.Fingerprint = prints[len(running)+j].Fingerprint
+			whole := prints[len(running)+j]
+			p.Fingerprint, p.Unreadable = whole.Fingerprint, whole.Unreadable != ""
 		}
 	}
 	return v, nil

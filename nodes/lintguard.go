@@ -159,7 +159,7 @@ func (p *placing) guardPatterns(g *Guard) error {
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 {
+		if found.empty() {
 			p.add(ir.VerifiedPathMissing, ir.SeverityWarning, g.Path, ref.Line, "", "verified_paths has the pattern %s, which nothing in %s matches", ref.Path, g.Dir)
 		}
 	}

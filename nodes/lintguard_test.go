@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -292,10 +293,10 @@ R
 	want := map[string]bool{}
 	for line := range strings.Lines(`note guard_not_trusted a/.mwp-context.md:6: ./runs.sh --fast runs only after a yes at a terminal, so not in CI: not in allowed_guards
 note guard_not_trusted a/.mwp-context.md:8: npm run asked runs only after a yes at a terminal, so not in CI: declared ad-hoc
-note guard_not_trusted a/.mwp-context.md:10: ./runs.sh | tee log runs only after a yes at a terminal, so not in CI: needs a shell, and no entry of allowed_guards is equal to it
+note guard_not_trusted a/.mwp-context.md:10: ./runs.sh | tee log runs only after a yes at a terminal, so not in CI: not in allowed_guards, which has to list a command with shell syntax word for word
 note guard_not_trusted a/.mwp-context.md:11: ./gone.sh runs only after a yes at a terminal, so not in CI: not in allowed_guards
 note guard_not_trusted a/node_modules/m/r.md:2: cargo test runs only after a yes at a terminal, so not in CI: not in allowed_guards, and no command of a module is built in
-note guard_not_trusted a/vendor/m/r.md:2: pytest runs only after a yes at a terminal, so not in CI: not in allowed_guards, and no command of a module is built in
+note guard_not_trusted linked.md:2: pytest runs only after a yes at a terminal, so not in CI: not in allowed_guards, and no command of a module is built in
 `) {
 		want[line] = true
 	}
@@ -460,9 +461,9 @@ not_a_member other/.mwp
 	}
 }
 
-// TestRefusedPlans: one context that cannot be read refuses the plan, with all there
-// is to say.
-func TestRefusedPlans(t *testing.T) {
+// TestPlansWithProblems: a context that cannot be read does not hide the guards of
+// others, and the plan has all there is to say of it, as errors apart from warnings.
+func TestPlansWithProblems(t *testing.T) {
 	d := desk{root: tree(t, `
 -- .mwp --
 description = "d"
@@ -473,11 +474,17 @@ guards: [{cmd: make a}]
 ---
 -- b/.mwp-context.md --
 ---
+gaurds: [{cmd: make misspelt}]
 guards: [{cmd: make b}]
 ---
 -- c/.mwp-context.md --
 ---
 imports: [{local: r.md}]
+---
+-- g/.mwp-context.md --
+---
+imports: [{local: nowhere.md}, {workspace: gone}]
+guards: [{cmd: make gone}]
 ---
 -- c/r.md --
 ---
@@ -492,25 +499,75 @@ imports: [{local: one.md}]
 imports: [{local: .mwp-context.md}]
 ---
 `)}
+	const problems = `problem: frontmatter_invalid a/.mwp-context.md:2:8
+problem: import_cycle c/d/.mwp-context.md:2
+problem: frontmatter_invalid c/r.md:2:9
+problem: unresolved_import g/.mwp-context.md:2:11
+problem: unresolved_import g/.mwp-context.md:2:32
+`
 	v := d.eval(t, everything()).(nodes.GuardPlanValue)
-	const want = "refused: frontmatter_invalid a/.mwp-context.md:2:8\nrefused: import_cycle c/d/.mwp-context.md:2\nrefused: frontmatter_invalid c/r.md:2:9\n"
-	var got strings.Builder
-	for _, line := range strings.SplitAfter(planned(v), "\n") {
-		if strings.HasPrefix(line, "refused") {
-			got.WriteString(line)
+	got := planned(v)
+	if !strings.HasPrefix(got, problems) || strings.Count(got, "problem") != strings.Count(problems, "problem") {
+		t.Errorf("plan:\n%s\nwant these problems first:\n%s", got, problems)
+	}
+	for _, line := range []string{"make b in b\n", "make gone in g\n", "frontmatter_unknown_key b/.mwp-context.md:2:1\n"} {
+		if strings.Count(got, line) != 1 {
+			t.Errorf("the plan lacks %q or has it twice:\n%s", line, got)
 		}
 	}
-	if diff := cmp.Diff(want, got.String()); diff != "" {
-		t.Errorf("refusal (-want +got):\n%s", diff)
-	}
-	for target, want := range map[string]string{"a": "refused: frontmatter_invalid a/.mwp-context.md:2:8\n", "b": "make b in b for b/.mwp-context.md\n"} {
+	for target, want := range map[string]string{
+		"a": "problem: frontmatter_invalid a/.mwp-context.md:2:8\n",
+		"b": "make b in b for b/.mwp-context.md\nfrontmatter_unknown_key b/.mwp-context.md:2:1\n",
+		"g": "problem: unresolved_import g/.mwp-context.md:2:11\nproblem: unresolved_import g/.mwp-context.md:2:32\nmake gone in g for g/.mwp-context.md\n",
+	} {
 		if got := planned(d.eval(t, nodes.GuardPlan{Layers: mapNode(target).Layers}).(nodes.GuardPlanValue)); got != want {
 			t.Errorf("plan of %s: %s", target, got)
 		}
 	}
 	text := d.eval(t, nodes.GuardPlanText{GuardPlan: everything(), From: "."}).(nodes.RenderedValue)
-	if !text.Refused || len(text.Notices) != 3 || len(text.Text) > 0 {
-		t.Errorf("as text: %+v", text)
+	if text.Refused || len(text.Notices) != 1 || text.Notices[0].Code != ir.FrontmatterUnknownKey {
+		t.Errorf("as text: refused %v, notices %v", text.Refused, text.Notices)
+	}
+	decoded, err := cas.DecodeValue(text.Text, nodes.CodeGuardPlan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(got, planned(decoded)); diff != "" {
+		t.Errorf("the text holds another plan (-want +got):\n%s", diff)
+	}
+}
+
+// TestPlanOfABadConfiguration: what no configuration allows may still be declared, so
+// the guards are listed, and that the file is wrong is a problem.
+func TestPlanOfABadConfiguration(t *testing.T) {
+	const archive = `
+-- .mwp --
+description = "d"
+CONFIG
+-- .mwp-context.md --
+---
+guards: [{cmd: ./check.sh}]
+---
+Root
+`
+	const trust = "[trust]\nallowed_guards = [\"./check.sh\"]\n"
+	for _, c := range []struct{ config, problem, finding, level string }{
+		{trust, "", "", "project"},
+		{trust + "salowed = []", "", "config_unknown_key .mwp:4:1\n", "project"},
+		{trust + "[guards", "problem: config_invalid .mwp:4:8\n", "", "ad-hoc"},
+		{trust + "broken = [1,", "problem: config_invalid .mwp:4:13\n", "", "ad-hoc"},
+		// One wrong value takes nothing from the others.
+		{"members = 3\n" + trust, "problem: config_invalid .mwp:2:1\n", "", "project"},
+	} {
+		d := desk{root: tree(t, strings.Replace(archive, "CONFIG", c.config, 1))}
+		v := d.eval(t, everything()).(nodes.GuardPlanValue)
+		if got, want := planned(v), c.problem+"./check.sh in .\n"+c.finding; got != want || v.Guards[0].Level != c.level || v.Config != ".mwp" {
+			t.Errorf("with %q in %q, %s:\n%s\nwant %s\n%s", c.config, v.Config, v.Guards[0].Level, got, c.level, want)
+		}
+		v = d.eval(t, nodes.GuardPlan{Layers: mapNode(".").Layers}).(nodes.GuardPlanValue)
+		if got := planned(v); !strings.HasPrefix(got, c.problem) || !strings.HasSuffix(got, c.finding) {
+			t.Errorf("of a map with %q:\n%s", c.config, got)
+		}
 	}
 }
 
@@ -538,7 +595,7 @@ layer: x
 ---
 C
 `
-	d := desk{root: tree(t, archive)}
+	d := desk{root: tree(t, strings.Replace(archive, "MODE", "", 1))}
 	if got, want := planned(d.eval(t, everything()).(nodes.GuardPlanValue)), "make a in a\n"; got != want {
 		t.Errorf("plan: %s, want %s", got, want)
 	}

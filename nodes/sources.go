@@ -155,37 +155,42 @@ type globbing struct {
 	at []int
 }
 
+// globbed is what a pattern leads to, sorted: files and whatever else is no directory,
+// and directories.
+type globbed struct{ files, dirs []string }
+
+func (g *globbed) empty() bool { return len(g.files)+len(g.dirs) == 0 }
+
 // glob returns the paths that a pattern with wildcards leads to from a directory
 // without links, sorted: '*', '?' and '[..]' within a segment, '**' for any number of
 // them. Wildcards pass over hidden names and over what ignore rules leave out. Each
 // directory is looked at once, however many '**' the pattern has.
-func glob(r graph.Reader, dir string, segs []string) ([]string, error) {
+func glob(r graph.Reader, dir string, segs []string) (found globbed, err error) {
 	for !strings.ContainsAny(segs[0], wildcards) {
 		to, err := resolve(r, dir, segs[0])
 		if err != nil || to.Type != graph.Directory || to.Escapes {
-			return nil, err
+			return found, err
 		}
 		dir, segs = to.Path, segs[1:]
 	}
 	p, ok := newPathPattern(segs)
 	if !ok {
-		return nil, nil
+		return found, nil
 	}
 	start, err := sourcesOf(r, dir)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	var found []string
 	for next := []globbing{{start, p.enter(nil, 0)}}; len(next) > 0; next = next[1:] {
 		here := next[0]
 		files, dirs, err := here.names(r)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
 		for _, d := range dirs {
 			at, ends := p.step(here.at, base(d.Dir), true)
 			if ends {
-				found = append(found, d.Dir)
+				found.dirs = append(found.dirs, d.Dir)
 			}
 			if len(at) > 0 {
 				next = append(next, globbing{d, at})
@@ -193,11 +198,12 @@ func glob(r graph.Reader, dir string, segs []string) ([]string, error) {
 		}
 		for _, name := range files {
 			if _, ends := p.step(here.at, name, false); ends {
-				found = append(found, join(here.Dir, name))
+				found.files = append(found.files, join(here.Dir, name))
 			}
 		}
 	}
-	slices.Sort(found)
+	slices.Sort(found.files)
+	slices.Sort(found.dirs)
 	return found, nil
 }
 

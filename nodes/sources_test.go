@@ -465,6 +465,13 @@ func TestRestsOnAny(t *testing.T) {
 	}
 	empty := func(g *nodes.Guard) { g.HasVerifiedPaths = true }
 	foreign := func(g *nodes.Guard) { g.Foreign, g.HasVerifiedPaths = true, true }
+	// The file's verified paths are no static guard's.
+	static := func(spec nodes.GuardSpec) nodes.Guard {
+		return guard(func(g *nodes.Guard) {
+			spec.VerifiedPaths, spec.HasVerifiedPaths = g.VerifiedPaths, true
+			g.GuardSpec = spec
+		}, "f.go")
+	}
 	for _, c := range []struct {
 		g    nodes.Guard
 		file string
@@ -495,9 +502,24 @@ func TestRestsOnAny(t *testing.T) {
 		{guard(nil, "app/[id]/*"), "a/[x]/app/i/page.tsx", true},
 		{guard(nil, "../../*/f.go"), "lib/f.go", true},
 		{guard(nil, strings.Repeat("*/", 5000)+"**"), "a/[x]/f.go", false},
+		{static(nodes.GuardSpec{Exists: "docs/api.md"}), "a/[x]/docs/api.md", true},
+		{static(nodes.GuardSpec{Exists: "docs"}), "a/[x]/docs/api.md", true},
+		{static(nodes.GuardSpec{Exists: "docs/api.md"}), "a/[x]/docs/other.md", false},
+		{static(nodes.GuardSpec{Exists: "../y.md"}), "a/y.md", true},
+		{static(nodes.GuardSpec{Exists: "docs/api.md"}), "a/[x]/c.md", true},
+		{static(nodes.GuardSpec{Exists: "docs/api.md"}), "a/r.md", true},
+		{static(nodes.GuardSpec{Exists: "docs/api.md"}), "a/[x]/f.go", false},
+		{static(nodes.GuardSpec{ContainsPath: "README.md", ContainsText: "x"}), "a/[x]/README.md", true},
+		{static(nodes.GuardSpec{ContainsPath: "README.md", ContainsText: "x"}), "a/[x]/README.md.bak", false},
+		{static(nodes.GuardSpec{Script: "npm:test"}), "a/[x]/package.json", true},
+		{static(nodes.GuardSpec{Script: "npm:test"}), "package.json", true},
+		{static(nodes.GuardSpec{Script: "make:test"}), "a/GNUmakefile", true},
+		{static(nodes.GuardSpec{Script: "npm:test"}), "a/[x]/sub/package.json", false},
+		{static(nodes.GuardSpec{Script: "npm:test"}), "b/package.json", false},
+		{static(nodes.GuardSpec{Script: "npm:test"}), "a/[x]/package.json5", false},
 	} {
 		if got := c.g.RestsOnAny([]string{"other", c.file}); got != c.want {
-			t.Errorf("the guard with %v rests on %s: %v", c.g.VerifiedPaths, c.file, got)
+			t.Errorf("the guard %s with %v rests on %s: %v", c.g.Text(), c.g.VerifiedPaths, c.file, got)
 		}
 	}
 }

@@ -58,11 +58,11 @@ func (n Verifications) Compute(r graph.Reader) (v VerificationsValue, err error)
 			v.ReadOnly = v.ReadOnly || !c.Overridden
 			v.Findings = append(v.Findings, failedGuard(g, &x, c.Overridden))
 			if c.Run != nil && c.Run.Override != nil && !c.Overridden {
-				d := &v.Findings[len(v.Findings)-1]
-				d.Message += "; it was overridden, and that ended with its time"
-				if c.FilesChanged {
-					d.Message = strings.TrimSuffix(d.Message, "with its time") + "when files changed"
+				why := "with its time"
+				if c.FilesChanged || c.Run.Override.Declared != c.Run.Declared {
+					why = "when files changed"
 				}
+				v.Findings[len(v.Findings)-1].Message += "; it was overridden, and that ended " + why
 			}
 		case ir.Stale:
 			old = append(old, g.Text()+" ("+strings.ReplaceAll(c.Reason, "_", " ")+")")

@@ -42,6 +42,7 @@ func goldens() map[string][]byte {
 	g["verify.txt"] = Verify(sampleVerifyReport(), VerifyOptions{})
 	g["verify.ascii.txt"] = Verify(sampleVerifyReport(), VerifyOptions{ASCII: true})
 	g["verify.colour.txt"] = Verify(sampleVerifyReport(), VerifyOptions{Color: true})
+	g["verify.list.txt"] = Verify(sampleVerifyReport(), VerifyOptions{Keys: true})
 	g["verify.empty.txt"] = Verify(&ir.VerifyReport{}, VerifyOptions{})
 	g["verify.json"] = ir.AppendVerifyJSON(nil, sampleVerifyReport())
 	g["verify.empty.json"] = ir.AppendVerifyJSON(nil, &ir.VerifyReport{})

@@ -96,9 +96,13 @@ func sampleVerifyReport() *ir.VerifyReport {
 	absent.Guard, absent.Reason = "pytest", ir.ReasonNotFound
 	earlier := checks[10]
 	earlier.Guard = "true"
+	absent.Name, earlier.Name = "unit tests", "nothing at all"
 	guards = append(guards,
 		ir.VerifiedGuard{Verification: refused, Trust: "ad-hoc", Why: "it is no builtin and not in [trust] allowed_guards", Hint: `allowed_guards = ["./deploy-check.sh --all"]`},
 		ir.VerifiedGuard{Verification: absent, Trust: "builtin", Hint: "install pytest"},
 		ir.VerifiedGuard{Verification: earlier})
-	return &ir.VerifyReport{Targets: []string{"engine/src"}, Guards: guards, Notes: []string{"2 guards were left alone: they are current"}}
+	problems := []ir.Diagnostic{
+		{Code: ir.FrontmatterInvalid, Severity: ir.SeverityError, Source: "engine/src/.mwp-context.md", Line: 2, Column: 8, Message: `layer: expected 0 to 4, found "x"`, Hint: "layer: 2"},
+	}
+	return &ir.VerifyReport{Targets: []string{"engine/src"}, Guards: guards, Problems: problems, Notes: []string{"2 guards were left alone: they are current"}}
 }

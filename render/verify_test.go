@@ -61,6 +61,15 @@ func TestVerifySummary(t *testing.T) {
 		}
 		return r
 	}
+	troubled := func(r *ir.VerifyReport) *ir.VerifyReport {
+		r.Problems = make([]ir.Diagnostic, 2)
+		return r
+	}
+	// A person opens the gate and does not make a guard pass (D-84).
+	overridden := func(r *ir.VerifyReport) *ir.VerifyReport {
+		r.Guards[len(r.Guards)-1].Override = &ir.Override{Reason: "known", Until: "2026-05-17T14:41:00Z"}
+		return r
+	}
 	for _, c := range []struct {
 		r     *ir.VerifyReport
 		want  string
@@ -72,6 +81,10 @@ func TestVerifySummary(t *testing.T) {
 		{with(ir.Passed, ir.FailedCheck, ir.Stale, ir.Unverified), "1 passed, 1 failed, 2 not run", red, false},
 		{with(ir.Passed, ir.Stale), "1 passed, 0 failed, 1 not run", yellow, false},
 		{with(ir.Unverified), "0 passed, 0 failed, 1 not run", yellow, false},
+		{troubled(with()), "nothing to check; errors that may hide guards: 2", red, false},
+		{troubled(with(ir.Passed)), "1 passed, 0 failed, 0 not run; errors that may hide guards: 2", red, false},
+		{overridden(with(ir.Passed, ir.FailedCheck)), "1 passed, 1 failed, 0 not run", red, true},
+		{troubled(overridden(with(ir.FailedCheck))), "0 passed, 1 failed, 0 not run; errors that may hide guards: 2", red, false},
 	} {
 		last := func(o VerifyOptions) string {
 			lines := strings.Split(strings.TrimSuffix(string(Verify(c.r, o)), "\n"), "\n")
@@ -123,7 +136,8 @@ func TestVerifyDetails(t *testing.T) {
 		"\n    for: engine/.mwp-context.md, engine/rules.md\n    owner: team-engine, ann\n    log: /home/ann/.local/state/mwp/logs/3f2a.log\n    hint: mend",
 		"\n    why: it is no builtin and not in [trust] allowed_guards\n    hint: allowed_guards = [\"./deploy-check.sh --all\"]\n",
 		"\n    overridden: until 2026-05-17T14:41Z: the runner is down\n",
-		"\n\nnote: 2 guards were left alone: they are current\n\n3 passed, 4 failed, 4 not run\n",
+		"\n\nnote: 2 guards were left alone: they are current\n\n3 passed, 4 failed, 4 not run; errors that may hide guards: 1\n",
+		"  unit tests               in engine  engine/.mwp-context.md:4\n    command: pytest\n    hint: install pytest\n",
 	} {
 		if !strings.Contains(text, s) {
 			t.Errorf("Verify lacks %q:\n%s", s, text)
@@ -136,11 +150,11 @@ func TestVerifyDetails(t *testing.T) {
 
 // hostileReport puts s wherever a text from the workspace can stand.
 func hostileReport(s string) *ir.VerifyReport {
-	r := &ir.VerifyReport{Targets: []string{s}, Notes: []string{s}}
+	r := &ir.VerifyReport{Targets: []string{s}, Notes: []string{s}, Problems: []ir.Diagnostic{{Code: ir.FrontmatterInvalid, Source: s, Line: 1, Message: s, Hint: s}}}
 	for i, status := range []string{ir.Passed, ir.FailedCheck, ir.Stale, ir.Unverified} {
 		r.Guards = append(r.Guards, ir.VerifiedGuard{
 			Verification: ir.Verification{
-				Guard: s, Status: status, RanAt: s, CacheUntil: s, Fingerprint: s, Key: s, Cwd: s, DeclaredIn: s, Reason: s,
+				Guard: s, Name: s, Status: status, RanAt: s, CacheUntil: s, Fingerprint: s, Key: s, Cwd: s, DeclaredIn: s, Reason: s,
 				Override: &ir.Override{Reason: s, Until: s},
 			},
 			Ran: i%2 == 0, Trust: s, Why: s, Sources: []string{s, s + "2"}, Owners: []string{s}, Log: s, Detail: s, Hint: s,
@@ -152,10 +166,10 @@ func hostileReport(s string) *ir.VerifyReport {
 var hostileTexts = append([]string{"]]>", "<!--", "&lt;", "a\x00b", "\ufffe\uffff", "\U0001fffe", "\xed\xa0\x80", "::error::x", "\n\n3 passed, 0 failed, 0 not run"}, hostileNames...)
 
 func TestVerifyIsTame(t *testing.T) {
-	lines := strings.Count(string(Verify(hostileReport("plain"), VerifyOptions{})), "\n")
 	for _, s := range hostileTexts {
-		for _, o := range []VerifyOptions{{}, {ASCII: true}} {
+		for _, o := range []VerifyOptions{{}, {ASCII: true}, {Keys: true}} {
 			text := string(Verify(hostileReport(s), o))
+			lines := strings.Count(string(Verify(hostileReport("plain"), o)), "\n")
 			if n := strings.Count(text, "\n"); n != lines {
 				t.Errorf("Verify of %q has %d lines, want %d", s, n, lines)
 			}
@@ -216,16 +230,29 @@ func parseJUnit(t testing.TB, text []byte) (s junitSuites) {
 	return s
 }
 
+// called is what a report shows for a guard.
+func called(g *ir.VerifiedGuard) string {
+	if g.Name != "" {
+		return g.Name
+	}
+	return g.Guard
+}
+
 func TestJUnit(t *testing.T) {
 	r := sampleVerifyReport()
 	s := parseJUnit(t, JUnit(r))
 	suite := s.Suites[0]
-	if s.Name != "mwp" || s.Tests != 11 || suite.Name != "mwp" || suite.Tests != 11 || suite.Failures != 4 || suite.Errors != 2 || suite.Skipped != 2 || suite.Time != "604.625" {
+	if s.Name != "mwp" || s.Tests != 12 || suite.Name != "mwp" || suite.Tests != 12 || suite.Failures != 4 || suite.Errors != 3 || suite.Skipped != 2 || suite.Time != "604.625" {
 		t.Errorf("suite %+v", suite)
 	}
 	failures, errors, skipped := 0, 0, 0
 	for i, c := range suite.Cases {
-		if c.Name != r.Guards[i].Guard || c.Class != "engine/.mwp-context.md" {
+		if i == len(r.Guards) {
+			problem := &junitDetails{Message: `layer: expected 0 to 4, found "x"`, Type: "frontmatter_invalid"}
+			if diff := cmp.Diff(problem, c.Error); diff != "" || c.Name != "frontmatter_invalid engine/src/.mwp-context.md:2:8" || c.Class != "engine/src/.mwp-context.md" {
+				t.Errorf("the problem is the case %q of %q (-want +got):\n%s", c.Name, c.Class, diff)
+			}
+		} else if c.Name != called(&r.Guards[i]) || c.Class != "engine/.mwp-context.md" {
 			t.Errorf("case %d is %q of %q", i, c.Name, c.Class)
 		}
 		for n, d := range map[*int]*junitDetails{&failures: c.Failure, &errors: c.Error, &skipped: c.Skipped} {
@@ -234,13 +261,16 @@ func TestJUnit(t *testing.T) {
 			}
 		}
 	}
-	if failures != 4 || errors != 2 || skipped != 2 {
-		t.Errorf("%d failures, %d errors, %d skipped; want 4, 2, 2 as the suite says", failures, errors, skipped)
+	if failures != 4 || errors != 3 || skipped != 2 {
+		t.Errorf("%d failures, %d errors, %d skipped; want 4, 3, 2 as the suite says", failures, errors, skipped)
 	}
 	want := &junitDetails{
 		Message: "failed: exited 101", Type: "exit_status",
 		Text: "cargo test in engine\ndeclared: engine/.mwp-context.md:4\nfor: engine/.mwp-context.md, engine/rules.md\nowner: team-engine, ann\n" +
 			"log: /home/ann/.local/state/mwp/logs/3f2a.log\nhint: mend what it checks, then run `mwp verify engine/src`",
+	}
+	if text := suite.Cases[9].Error.Text; !strings.HasPrefix(text, "pytest in engine\n") {
+		t.Errorf("a case with a name begins with %q, want its command", text)
 	}
 	if d := cmp.Diff(want, suite.Cases[1].Failure); d != "" || suite.Cases[1].Time != "3.421" {
 		t.Errorf("time %s, failure (-want +got):\n%s", suite.Cases[1].Time, d)
@@ -322,13 +352,19 @@ func FuzzVerify(f *testing.F) {
 			t.Fatal("JUnit is not UTF-8")
 		}
 		suites := parseJUnit(t, text)
-		want := strings.NewReplacer("\ufffe", `\u{fffe}`, "\uffff", `\u{ffff}`).Replace(ir.EscapeControls(s))
-		for _, c := range suites.Suites[0].Cases {
-			if c.Name != want {
+		shown := func(s string) string {
+			return strings.NewReplacer("\ufffe", `\u{fffe}`, "\uffff", `\u{ffff}`).Replace(ir.EscapeControls(s))
+		}
+		for i, c := range suites.Suites[0].Cases {
+			want, message := shown(s), ""
+			if i == len(r.Guards) {
+				want, message = shown("frontmatter_invalid "+r.Problems[0].Place()), shown(s)
+			}
+			if c.Name != want || message != "" && (c.Error == nil || c.Error.Message != message) {
 				t.Errorf("JUnit names %q, want %q", c.Name, want)
 			}
 		}
-		if n := len(suites.Suites[0].Cases); n != len(r.Guards) {
+		if n := len(suites.Suites[0].Cases); n != len(r.Guards)+len(r.Problems) {
 			t.Errorf("JUnit has %d cases", n)
 		}
 		if report := ir.AppendVerifyJSON(nil, r); !json.Valid(report) {

@@ -31,7 +31,11 @@ func (a *app) ask(ctx context.Context, q mwp.GuardQuestion) (mwp.GuardAnswer, er
 	field("command", command)
 	field("in", q.Dir)
 	field("declared", q.DeclaredIn)
-	field("script", q.Script)
+	if len(q.Files) > 0 {
+		field("files", strings.Join(q.Files, ", "))
+	} else {
+		field("files", "none: when what it runs changes, nobody asks again")
+	}
 	if q.Foreign {
 		field("module", strings.TrimSpace("text from elsewhere "+q.Module))
 	}

@@ -82,10 +82,13 @@ func (a *app) runVerify() error {
 	return errNegative
 }
 
-// blocking makes a refusal block a harness too: a gate behind which nobody could look
-// stays shut (D-72).
+// blocking makes a failure block a harness too: a gate behind which nobody could look
+// stays shut (D-72). Where there is no workspace there is nothing to guard, and an
+// interruption is nobody's answer.
 func (a *app) blocking(err error) error {
-	if a.hook == "" || !errors.As(err, new(*mwp.Refusal)) {
+	var environment *mwp.EnvironmentError
+	none := errors.As(err, &environment) && environment.Diagnostic.Code == ir.NoRoot
+	if a.hook == "" || none || a.ctx.Err() != nil {
 		return err
 	}
 	a.reportError(err)

@@ -54,7 +54,7 @@ func (w *watcher) event(e mwp.GuardEvent) {
 	defer w.mu.Unlock()
 	a := w.a
 	w.begun()
-	if a.hook != "" {
+	if a.hook != "" || e.Number == 0 {
 		// What a guard prints is not for a model.
 		return
 	}

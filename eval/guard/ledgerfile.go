@@ -236,6 +236,21 @@ func (p Project) locked(ctx context.Context, name string, do func(*side) error) 
 	return do(s)
 }
 
+// Locks returns the directory for the locks of running guards, which is made like
+// everything else in the state directory, and through no link.
+func (p Project) Locks() (dir string, err error) {
+	s, err := p.open(true)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	if err := s.ignore(p.Ignore); err != nil {
+		return "", err
+	}
+	path, err := s.lockPath("guard")
+	return filepath.Dir(path), err
+}
+
 const ignoreName = ".gitignore"
 
 // ignore makes a .gitignore file unless something has its name.

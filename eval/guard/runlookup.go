@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // lookUp finds the program of Argv, or says why it cannot be started.
@@ -132,11 +133,15 @@ func cause(err error) error {
 func interpreter(path string) (asks string, crlf bool) {
 	// The kernel reads no more either.
 	const maxFirst = 256
-	f, err := os.Open(path)
+	// A pipe would keep us until somebody writes to it.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", false
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
 	first := make([]byte, maxFirst)
 	n, _ := io.ReadFull(f, first)
 	line, _, _ := strings.Cut(string(first[:n]), "\n")

@@ -98,5 +98,14 @@ func unseenIn(text string) string {
 // The two ranges have gaps that are not assigned yet.
 func unseen(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == 0x2028 || r == 0x2029 ||
-		r >= 0x2060 && r <= 0x2069 || r >= 0xe0000 && r <= 0xe007f
+		r >= 0x2060 && r <= 0x2069 || r >= 0xe0000 && r <= 0xe01ef || r >= 0xfe00 && r <= 0xfe0f || blank(r)
+}
+
+// blank reports letters and signs without a shape.
+func blank(r rune) bool {
+	switch r {
+	case 0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180c, 0x180d, 0x180f, 0x2800, 0x3164, 0xffa0:
+		return true
+	}
+	return false
 }
