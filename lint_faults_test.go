@@ -101,7 +101,7 @@ var faults = []fault{
 	{name: "a verified path that is gone", files: map[string]string{faultyContext: header("verified_paths:", "  - gone.go")},
 		want: []string{"DIR/.mwp-context.md:3 warning verified_path_missing"}},
 	{name: "a guard's script that is gone", files: map[string]string{faultyContext: header("guards:", "  - cmd: ./gone.sh")},
-		want: []string{"DIR/.mwp-context.md:3 error guard_script_missing"}},
+		want: []string{"DIR/.mwp-context.md:3 error guard_script_missing", "DIR/.mwp-context.md:3 note guard_not_trusted"}},
 	{name: "text that nobody sees", files: map[string]string{faultyContext: "Rules\u200b of DIR.\n"},
 		want: []string{"DIR/.mwp-context.md:1 warning hidden_text"}},
 	{name: "a map in a context", files: map[string]string{faultyContext: "Rules.\n<!-- mwp workspace map | target: x | schema: 1 -->\n"},

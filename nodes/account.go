@@ -18,7 +18,7 @@ import (
 type GuardAccounts struct{ Layers }
 
 var guardAccountsKind = graph.Define(graph.Definition[[]ir.GuardAccount, GuardAccounts]{
-	Name: "guard-accounts", Version: 3, Order: 66,
+	Name: "guard-accounts", Version: 4, Order: 66,
 	Params: func(c *cas.Coder, n *GuardAccounts) { codeLayers(c, &n.Layers) },
 	Value: func(c *cas.Coder, v *[]ir.GuardAccount) {
 		cas.Slice(c, v, func(c *cas.Coder, a *ir.GuardAccount) {

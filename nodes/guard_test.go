@@ -771,8 +771,8 @@ func origin(g *nodes.Guard) string {
 	return "own"
 }
 
-// TestGuardKeys is D-44: what runs, where, from which module, and whether a shell runs
-// it; nothing else.
+// TestGuardKeys is D-44: what runs, where, from which module, whether a shell runs it,
+// and for a record also which file declares it; nothing else.
 func TestGuardKeys(t *testing.T) {
 	cmd := func(s string) nodes.Guard { return nodes.Guard{GuardSpec: nodes.GuardSpec{Cmd: s}, Dir: "a"} }
 	argv := func(s ...string) nodes.Guard { return nodes.Guard{GuardSpec: nodes.GuardSpec{Argv: s}, Dir: "a"} }
@@ -790,8 +790,11 @@ func TestGuardKeys(t *testing.T) {
 		with(base, func(g *nodes.Guard) { g.Foreign = true }),
 	}
 	for i := range same {
-		if same[i].Key() != base.Key() {
-			t.Errorf("%d: %q has another key than %q", i, same[i].Text(), base.Text())
+		if same[i].RunKey() != base.RunKey() {
+			t.Errorf("%d: %q would not start the same as %q", i, same[i].Text(), base.Text())
+		}
+		if declared := same[i].Real == base.Real; (same[i].Key() == base.Key()) != declared {
+			t.Errorf("%d: %q of %q has the key of %q: %v, want %v", i, same[i].Text(), same[i].Real, base.Text(), !declared, declared)
 		}
 	}
 	other := []nodes.Guard{

@@ -69,7 +69,7 @@ type GuardPlanValue struct {
 }
 
 var guardPlanKind = graph.Define(graph.Definition[GuardPlanValue, GuardPlan]{
-	Name: "guard-plan", Version: 4, Order: 77,
+	Name: "guard-plan", Version: 5, Order: 77,
 	Params: func(c *cas.Coder, n *GuardPlan) {
 		codeLayers(c, &n.Layers)
 		c.Bool(&n.Everything)
@@ -346,7 +346,7 @@ type GuardPlanText struct {
 }
 
 var guardPlanTextKind = graph.Define(graph.Definition[RenderedValue, GuardPlanText]{
-	Name: "guard-plan-text", Version: 4, Order: 80,
+	Name: "guard-plan-text", Version: 5, Order: 80,
 	Params: func(c *cas.Coder, n *GuardPlanText) {
 		codeLayers(c, &n.Layers)
 		c.Bool(&n.Everything)

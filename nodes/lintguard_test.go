@@ -429,6 +429,7 @@ make root in . for .mwp-context.md
 make a in a for a/.mwp-context.md, a/r.md
 exists b in a for a/.mwp-context.md, a/r.md
 make r in a for a/r.md
+make a in a for a/r.md
 make mod in a for a/node_modules/mod/s.md
 `},
 		{"of a/b: the scope leaves out a's", of("a/b"), `
@@ -445,6 +446,7 @@ make root in .
 make a in a
 exists b in a
 make r in a
+make a in a
 make mod in a
 make yaml in a/b
 make m in m

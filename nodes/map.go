@@ -35,7 +35,7 @@ type MapValue struct {
 }
 
 var mapKind = graph.Define(graph.Definition[MapValue, Map]{
-	Name: "map", Version: 4, Order: 70,
+	Name: "map", Version: 5, Order: 70,
 	Params: codeMapParams,
 	Value: func(c *cas.Coder, v *MapValue) {
 		cas.Slice(c, &v.Refusal, codeDiagnostic)

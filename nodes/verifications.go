@@ -26,7 +26,7 @@ type VerificationsValue struct {
 }
 
 var verificationsKind = graph.Define(graph.Definition[VerificationsValue, Verifications]{
-	Name: "verifications", Version: 3, Order: 65,
+	Name: "verifications", Version: 4, Order: 65,
 	Params: func(c *cas.Coder, n *Verifications) { codeLayers(c, &n.Layers) },
 	Value: func(c *cas.Coder, v *VerificationsValue) {
 		cas.Slice(c, &v.Verifications, codeVerification)

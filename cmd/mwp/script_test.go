@@ -38,11 +38,12 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			// The home of the machine that runs the tests must not matter.
-			home := env.WorkDir + "/home"
+			// The home of the machine that runs the tests must not matter. It lies outside of
+			// every workspace, as one inside is no place for a key.
+			home := filepath.Join(filepath.Dir(env.WorkDir), "homes", filepath.Base(env.WorkDir), "home")
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_STATE_HOME", home+"/state")
-			for name, value := range gitVariables(home) {
+			for name, value := range gitVariables(home, filepath.Dir(env.WorkDir)) {
 				env.Setenv(name, value)
 			}
 			// For scripts that take PATH away.
@@ -55,7 +56,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CSI", "a\u009b31m\u202eb")
 			// Under -race every process would sleep for a second before it ends.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
-			if err := os.Mkdir(home, 0o777); err != nil {
+			if err := os.MkdirAll(home, 0o777); err != nil {
 				return err
 			}
 			return os.WriteFile(home+"/.gitconfig", []byte(gitConfig), 0o666)
@@ -123,7 +124,7 @@ const gitConfig = `[user]
 	allow = always
 `
 
-func gitVariables(home string) map[string]string {
+func gitVariables(home, ceiling string) map[string]string {
 	const when = "2026-01-01T00:00:00Z"
 	return map[string]string{
 		"XDG_CONFIG_HOME":         home + "/config",
@@ -132,7 +133,7 @@ func gitVariables(home string) map[string]string {
 		"GIT_ATTR_NOSYSTEM":       "1",
 		"GIT_AUTHOR_DATE":         when,
 		"GIT_COMMITTER_DATE":      when,
-		"GIT_CEILING_DIRECTORIES": filepath.Dir(filepath.Dir(home)),
+		"GIT_CEILING_DIRECTORIES": ceiling,
 	}
 }
 

@@ -64,7 +64,7 @@ func TestPasswordsStayOut(t *testing.T) {
 		}
 	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(top, "home"), "TMPDIR=" + t.TempDir(), "MWP_DEBUG=hash", "MWP_ALLOW_INSECURE=1", "GORACE=atexit_sleep_ms=0"}
-	for name, value := range gitVariables(filepath.Join(top, "home")) {
+	for name, value := range gitVariables(filepath.Join(top, "home"), filepath.Dir(top)) {
 		env = append(env, name+"="+value)
 	}
 	run := func(dir, program string, args ...string) (string, int) {

@@ -110,7 +110,7 @@ var (
 	flagYes        = flagSpec{name: "yes", noVariable: true, help: "confirm an override without a terminal"}
 	flagHook       = flagSpec{name: "hook", noVariable: true, arg: "HARNESS", values: hookNames, help: "claude: exit with 2 and say why on stderr"}
 
-	flagList          = flagSpec{name: "list", noVariable: true, help: "what is known of the guards, with their keys; runs nothing"}
+	flagList          = flagSpec{name: "list", noVariable: true, help: "what is known of the guards, with keys; runs nothing"}
 	flagNoDiscoveries = flagSpec{name: "no-discoveries", help: "leave discoveries.md as it is"}
 	flagVerifyFormat  = flagSpec{name: "format", arg: "FORMAT", values: verifyFormats, help: "text, json or junit (default text)"}
 	flagVerifyJSON    = flagSpec{name: "json", means: "format=json", help: "the same as --format json"}

@@ -175,7 +175,7 @@ func notRun(g *ir.VerifiedGuard) ir.Diagnostic {
 
 // runOverride records that somebody works on in spite of a failing guard (D-84).
 func (a *app) runOverride() error {
-	for _, f := range []*flagSpec{&flagStaged, &flagStale, &flagAffected, &flagJobs, &flagTrustAdHoc, &flagHook} {
+	for _, f := range []*flagSpec{&flagStaged, &flagStale, &flagAffected, &flagList, &flagJobs, &flagTrustAdHoc, &flagHook} {
 		if as := a.gave(f); as != "" {
 			return misspelt("mwp verify --override GUARD --reason TEXT [--for 4h]", "--override runs no guard, so %s means nothing with it", as)
 		}
