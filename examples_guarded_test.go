@@ -672,6 +672,7 @@ func checkRecordCodes(t *testing.T, root, signer string, mac *cas.MAC) (n int) {
 		k.String("")
 		k.Bool(false)
 		k.Bool(false)
+		k.String(g.DeclaredIn)
 		if got := cas.Derive("mwp guard v1").Key(k.Encoded()).String(); got != g.Key {
 			t.Errorf("the key of the guard is %s, by docs/format.md it is %s", g.Key, got)
 		}
@@ -702,7 +703,17 @@ func checkDecisionCodes(t *testing.T, root, signer string, mac *cas.MAC) (n int)
 			continue
 		}
 		n++
-		var e cas.Encoder
+		// The command is one word, and a file of the project.
+		text := readFile(t, filepath.Join(root, filepath.FromSlash(d.Cwd), filepath.FromSlash(d.Command)))
+		var state, e cas.Encoder
+		state.Bool(runtime.GOOS != "windows")
+		state.Digest(cas.Sum(text))
+		e.String(d.Command)
+		e.Bytes(state.Encoded())
+		if got := cas.Sum(e.Encoded()).Tagged(); got != d.Script {
+			t.Errorf("the digest of the files that the decision is bound to is %s, by docs/format.md it is %s", d.Script, got)
+		}
+		e.Reset()
 		for _, s := range []string{"binding", place, d.Command, d.DeclaredIn, d.Cwd, d.Commit} {
 			e.String(s)
 		}

@@ -238,12 +238,22 @@ func (w *World) Check(s *Slot, kinds func(name string) *graph.Kind) (ok, changed
 func (w *World) checkInTurn(s *Slot, kinds func(name string) *graph.Kind) (ok, changed bool) {
 	believer := believer{ledger: w.Ledger}
 	var last, lastRecord lastLook
+	// The names that guards rest on are probed one by one, in a few directories.
+	var probed []lastLook
 	for i := range s.Leaves {
 		l := &s.Leaves[i]
 		if rel := l.statPath(); len(rel) > 0 && l.Trusted {
 			at := &last
-			if l.Kind == graph.RecordKind.Name {
+			switch l.Kind {
+			case graph.RecordKind.Name:
 				at = &lastRecord
+			case graph.ProbeKind.Name:
+				if i := slices.IndexFunc(probed, func(p lastLook) bool { return string(rel) == p.rel }); i >= 0 {
+					at = &probed[i]
+				} else if len(probed) < fewDirs {
+					probed = append(probed, last)
+					at = &probed[len(probed)-1]
+				}
 			}
 			if string(rel) != at.rel {
 				s, err := w.lstat(w.abs(string(rel)))
@@ -264,6 +274,10 @@ func (w *World) checkInTurn(s *Slot, kinds func(name string) *graph.Kind) (ok, c
 	}
 	return true, changed
 }
+
+// fewDirs bounds the directories whose lstat is kept while a slot is checked in turn:
+// each of up to a thousand leaves is compared with all of them.
+const fewDirs = 64
 
 // lastLook is the last lstat and its path, relative to the root.
 type lastLook struct {

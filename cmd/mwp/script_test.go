@@ -482,7 +482,9 @@ const asking = "[n]o"
 // terminal runs "terminal N answer... -- program args..." and wants the exit status N,
 // or any, of a program that runs at a terminal. Each answer is given when the program asks, with
 // the escapes of Go: "y\n" is typed, "\x03" interrupts, "\x04" is the end of the
-// input, and HANGUP takes the terminal away. What the terminal showed is stderr.
+// input, and HANGUP takes the terminal away. One that begins with "LATE " is given by
+// somebody who thinks for longer than a display of progress waits. What the terminal
+// showed is stderr.
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	at := slices.Index(args, "--")
 	if neg || at < 1 || at+1 == len(args) {

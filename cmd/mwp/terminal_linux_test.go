@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,6 +46,13 @@ func openTerminal() (master, terminal *os.File, err error) {
 // hangUp, in the place of an answer, takes the terminal away.
 const hangUp = "HANGUP"
 
+// lateAnswer, before an answer, keeps it back for thinking: longer than the second after
+// which progress is shown.
+const (
+	lateAnswer = "LATE "
+	thinking   = 1200 * time.Millisecond
+)
+
 // atTerminal runs a program as the foreground of a new terminal, to which its stdin and
 // its stderr lead, and answers each prompt of it in turn. It returns what was on the
 // screen; stdout is the caller's.
@@ -74,7 +83,18 @@ func atTerminal(c *exec.Cmd, prompt string, answers []string) (screen string, er
 				master.Close()
 				return seen.String(), c.Wait()
 			}
-			if _, err := master.WriteString(answers[asked]); err != nil {
+			answer, late := strings.CutPrefix(answers[asked], lateAnswer)
+			if late {
+				// What comes in this time came over the prompt.
+				if err := master.SetReadDeadline(time.Now().Add(thinking)); err != nil {
+					return seen.String(), err
+				}
+				io.Copy(&seen, master)
+				if err := master.SetReadDeadline(time.Time{}); err != nil {
+					return seen.String(), err
+				}
+			}
+			if _, err := master.WriteString(answer); err != nil {
 				return seen.String(), err
 			}
 		}
