@@ -28,9 +28,11 @@ const (
 // It looks at the files themselves, outside of every node: a script may lie outside
 // the workspace root, where no map looks.
 func (v *verifying) boundFiles(g *nodes.PlannedGuard) (files []string, digest cas.Digest) {
+	texts := append(slices.Clone(g.Command().Words), g.Command().Text)
 	words := slices.Clone(g.Command().Words)
-	if g.Command().Shell {
-		words = strings.FieldsFunc(g.Command().Text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()'\"`$={}", r) })
+	for _, t := range texts {
+		// One word may be a whole command for a shell: sh -c './check.sh --all'.
+		words = append(words, strings.FieldsFunc(t, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()'\"`$={}", r) })...)
 	}
 	slices.Sort(words)
 	words = slices.Compact(words)

@@ -147,7 +147,7 @@ func (p *printer) verified(g *ir.VerifiedGuard, row verifyRow, widths [len(verif
 	switch {
 	case g.Detail != "":
 		p.below("why", ir.EscapeControls(g.Detail))
-	case g.Status != ir.FailedCheck:
+	case g.Status != ir.FailedCheck && !o.Keys:
 		p.below("why", ir.EscapeControls(g.Why))
 	}
 	p.below("log", ir.EscapeControls(g.Log))

@@ -48,7 +48,7 @@ type Part string
 
 // The parts, in words that fit "the … changed after it was approved".
 const (
-	PartScript    Part = "script"
+	PartScript    Part = "file"
 	PartModule    Part = "module"
 	PartCommand   Part = "command"
 	PartWorkspace Part = "workspace's place"
