@@ -28,6 +28,10 @@ func (w *Workspace) Trusted(ctx context.Context) (TrustState, error) {
 	if err != nil {
 		return TrustUnknown, err
 	}
+	if _, inside := below(realPath(root), realPath(w.o.Guards.UserDir)); inside && w.o.Guards.UserDir != "" {
+		// There is no place for an answer that a repository could not write itself.
+		return TrustDenied, nil
+	}
 	v, err := guard.Personal{Dir: w.o.Guards.UserDir}.Trusted(realPath(root), tables)
 	switch v {
 	case guard.Yes:

@@ -15,6 +15,7 @@ const (
 	// boundWords bounds how many words of a command are looked at, and boundBytes up to
 	// which size a file is hashed; of a larger one size and time count.
 	boundWords = 256
+	boundDirs  = 8
 	boundBytes = 64 << 20
 )
 
@@ -36,24 +37,47 @@ func (v *verifying) boundFiles(g *nodes.PlannedGuard) (files []string, digest ca
 	}
 	slices.Sort(words)
 	words = slices.Compact(words)
-	var e cas.Encoder
-	for _, w := range words[:min(len(words), boundWords)] {
-		path := filepath.FromSlash(w)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(v.c.dir, filepath.FromSlash(g.Dir), path)
-		} else if _, inside := below(v.c.dir, path); !inside {
-			continue
+	words = words[:min(len(words), boundWords)]
+	dirs := []string{""}
+	for _, w := range words {
+		// A directory may be where the command goes first: cd sub && ./check.sh.
+		if path, ok := v.named(g, w); ok && isDir(path) && len(dirs) < boundDirs {
+			dirs = append(dirs, w)
 		}
-		if state, ok := fileState(path); ok {
-			files = append(files, w)
-			e.String(w)
-			e.Bytes(state)
+	}
+	var e cas.Encoder
+	for _, dir := range dirs {
+		for _, w := range words {
+			name := w
+			if dir != "" {
+				name = filepath.ToSlash(filepath.Join(dir, w))
+			}
+			path, ok := v.named(g, name)
+			if !ok || dir != "" && filepath.IsAbs(filepath.FromSlash(w)) {
+				continue
+			}
+			if state, ok := fileState(path); ok {
+				files = append(files, name)
+				e.String(name)
+				e.Bytes(state)
+			}
 		}
 	}
 	if len(files) > 0 {
 		digest = cas.Sum(e.Encoded())
 	}
 	return files, digest
+}
+
+// named returns where a word of a guard's command leads, false for what is not the
+// workspace's.
+func (v *verifying) named(g *nodes.PlannedGuard, word string) (string, bool) {
+	path := filepath.FromSlash(word)
+	if filepath.IsAbs(path) {
+		_, inside := below(v.c.dir, path)
+		return path, inside
+	}
+	return filepath.Join(v.c.dir, filepath.FromSlash(g.Dir), path), true
 }
 
 // fileState returns what a file holds in short, false for what is no regular file or

@@ -135,7 +135,7 @@ func (v *verifying) record(ctx context.Context, g *nodes.PlannedGuard, line *ir.
 	problem, err := guard.NewLedger(v.key).Update(ctx, *v.store, func(all *guard.Records) error {
 		if last, ok := all.Get(rec.Key); ok {
 			previous = &last.Run
-			if o := last.Run.Override; o != nil && !run.Passed && o.Declared == run.Declared && run.RanAt < o.Until {
+			if o := last.Run.Override; o != nil && !run.Passed && o.Declared == run.Declared && run.RanAt < o.Until && last.Run.RanAt <= run.RanAt {
 				rec.Run.Override, run.Override = o, o
 			}
 		}
@@ -192,7 +192,7 @@ func (w *Workspace) Override(ctx context.Context, q OverrideRequest) (*VerifyRes
 	if err := v.collect(ctx); err != nil {
 		return nil, err
 	}
-	g, err := v.named(q.Guard)
+	g, err := v.called(q.Guard)
 	if err != nil {
 		return nil, err
 	}
@@ -243,8 +243,8 @@ func (w *Workspace) Override(ctx context.Context, q OverrideRequest) (*VerifyRes
 	return &v.VerifyResult, nil
 }
 
-// named returns the one guard of the plan with a name.
-func (v *verifying) named(name string) (*nodes.PlannedGuard, error) {
+// called returns the one guard of the plan with a name.
+func (v *verifying) called(name string) (*nodes.PlannedGuard, error) {
 	var found []*nodes.PlannedGuard
 	for i := range v.guards {
 		if g := &v.guards[i]; g.Called(name) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
@@ -328,7 +329,7 @@ func (v *verifying) runOne(ctx context.Context, group []int, e GuardEvent) error
 	}
 	timeout := run[0].g.Timeout
 	for _, r := range run {
-		timeout = min(timeout, r.g.Timeout)
+		timeout = max(timeout, r.g.Timeout)
 	}
 	v.watch(e)
 	c := first.Command()
@@ -347,7 +348,13 @@ func (v *verifying) runOne(ctx context.Context, group []int, e GuardEvent) error
 	log := v.log(first, &out)
 	for _, r := range run {
 		r.line.Ran, r.line.Log = true, log
-		if err := v.conclude(ctx, r.g, r.line, &out, r.before); err != nil {
+		own := out
+		if own.Status != guard.Unverified && own.Duration > r.g.Timeout {
+			// The others may have more time.
+			own.Status, own.Exit, own.Reason = guard.Failed, nil, guard.ReasonTimeout
+			own.Detail = fmt.Sprintf("it ran longer than %v", r.g.Timeout)
+		}
+		if err := v.conclude(ctx, r.g, r.line, &own, r.before); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,8 @@ func phase(r *graph.Run, now int64) (p graph.Phase, overridden bool, w window) {
 	case w.turn(r.CacheUntil, now):
 		p = graph.Expired
 	}
-	if r.Override != nil {
+	// What is dated ahead was decided by another clock than this one.
+	if r.Override != nil && p != graph.Early {
 		overridden = !w.turn(r.Override.Until, now)
 	}
 	return p, overridden, w

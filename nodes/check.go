@@ -36,7 +36,7 @@ type CheckValue struct {
 }
 
 var checkKind = graph.Define(graph.Definition[CheckValue, Check]{
-	Name: "check", Version: 2, Order: 61,
+	Name: "check", Version: 3, Order: 61,
 	Params: func(c *cas.Coder, n *Check) { c.String(&n.Records); c.String(&n.Guard) },
 	Value:  codeCheckValue,
 })
@@ -70,7 +70,11 @@ func (n Check) Compute(r graph.Reader) (v CheckValue, err error) {
 	if n.Records == "" {
 		return v, nil
 	}
-	rec, err := graph.Need(r, graph.Record{File: n.Records, Guard: g.Key()})
+	rec, err := graph.Need(trying{r}, graph.Record{File: n.Records, Guard: g.Key()})
+	if unreadableBy(err) != "" {
+		v.Reason = ir.ReasonUnreadable
+		return v, nil
+	}
 	if err != nil {
 		return v, err
 	}

@@ -91,11 +91,11 @@ func TestStatusLattice(t *testing.T) {
 						if x.Expired != (failing && when == "expired") || x.FilesChanged != (failing && changed) {
 							t.Errorf("%s: expired %v, files changed %v", name, x.Expired, x.FilesChanged)
 						}
-						if (x.Override != nil) != (failing && override == "now") {
+						if (x.Override != nil) != (failing && override == "now" && when != "early") {
 							t.Errorf("%s: override %v", name, x.Override)
 						}
 						found := guardFindings(v)
-						if diff := cmp.Diff(expectedFindings(status, reason, override, changed), found); diff != "" {
+						if diff := cmp.Diff(expectedFindings(status, reason, override, when == "early", changed), found); diff != "" {
 							t.Errorf("%s: findings (-want +got):\n%s", name, diff)
 						}
 						for _, e := range v.IR.Layers.All() {
@@ -118,7 +118,7 @@ func expected(passed bool, when string, changed bool, override, whose string) (s
 	case whose == "foreign":
 		return ir.Unverified, ir.ReasonForeign, false
 	case !passed:
-		return ir.FailedCheck, "", override != "now"
+		return ir.FailedCheck, "", override != "now" || when == "early"
 	case when == "early":
 		return ir.Stale, ir.ReasonEarly, false
 	case changed:
@@ -129,17 +129,17 @@ func expected(passed bool, when string, changed bool, override, whose string) (s
 	return ir.Passed, "", false
 }
 
-func expectedFindings(status, reason, override string, changed bool) []string {
+func expectedFindings(status, reason, override string, early, changed bool) []string {
 	switch {
-	case status == ir.FailedCheck && override == "now":
+	case status == ir.FailedCheck && override == "now" && !early:
 		return []string{"warning guard_failed a/.mwp-context.md:3: the check fails: ./check.sh exited 2, owners: team-a, bo; overridden until 2026-05-17T13:00:00.000Z: known"}
 	case status == ir.FailedCheck:
 		text := "error guard_failed a/.mwp-context.md:3: the check fails: ./check.sh exited 2, owners: team-a, bo"
 		switch {
 		case override == "for other files" || override != "" && changed:
-			text += "; it was overridden, and that ended when files changed"
+			text += "; its override ended when files changed"
 		case override != "":
-			text += "; it was overridden, and that ended with its time"
+			text += "; its override does not hold at this time"
 		}
 		return []string{text}
 	case status == ir.Stale:

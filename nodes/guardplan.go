@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -69,7 +70,7 @@ type GuardPlanValue struct {
 }
 
 var guardPlanKind = graph.Define(graph.Definition[GuardPlanValue, GuardPlan]{
-	Name: "guard-plan", Version: 5, Order: 77,
+	Name: "guard-plan", Version: 6, Order: 77,
 	Params: func(c *cas.Coder, n *GuardPlan) {
 		codeLayers(c, &n.Layers)
 		c.Bool(&n.Everything)
@@ -120,6 +121,18 @@ func (n GuardPlan) Compute(r graph.Reader) (v GuardPlanValue, err error) {
 	}
 	if err != nil {
 		return v, err
+	}
+	paths := 0
+	for i := range guards {
+		paths += len(guards[i].VerifiedPaths)
+	}
+	if paths > maxPlanPaths {
+		v.Problems = append(v.Problems, ir.Diagnostic{
+			Code: ir.LimitExceeded, Severity: ir.SeverityError,
+			Message: fmt.Sprintf("the guards have %d verified paths, counted for each guard; the limit is %d", paths, maxPlanPaths),
+			Hint:    "name directories instead of files, or verify parts of the workspace",
+		})
+		guards, v.Guards = nil, nil
 	}
 	v.Problems, v.Findings = sortedOnce(v.Problems), sortedOnce(v.Findings)
 	v.Config = anchor.WorkspaceConfig
@@ -209,6 +222,9 @@ func (n GuardPlan) ofMap(r graph.Reader, v *GuardPlanValue) ([]Guard, error) {
 	return layers.Guards, nil
 }
 
+// maxPlanPaths bounds the verified paths of a plan, over all of its guards (D-102).
+const maxPlanPaths = 200_000
+
 // say sorts findings into those that hide guards and others.
 func (v *GuardPlanValue) say(ds []ir.Diagnostic) {
 	for _, d := range ds {
@@ -228,7 +244,13 @@ func (n GuardPlan) everything(r graph.Reader, v *GuardPlanValue) ([]Guard, error
 	if err != nil {
 		return nil, err
 	}
-	v.say(s.findings)
+	for _, d := range s.findings {
+		if d.Code == ir.Unreadable || d.Code == ir.LimitExceeded {
+			// Nobody knows what guards there are.
+			d.Severity = ir.SeverityError
+		}
+		v.say([]ir.Diagnostic{d})
+	}
 	var ns []PlaceGuards
 	for _, p := range s.places {
 		if m := marksOf(p.Found); len(m.contexts) > 0 || m.anchor != graph.Absent || p.Dir == "." {
@@ -312,6 +334,10 @@ func (n PlaceGuards) Compute(r graph.Reader) (v PlaceGuardsValue, err error) {
 	for i := range contexts {
 		c := &contexts[i]
 		v.Findings = slices.Concat(v.Findings, c.Problems, c.closure.Refusal, c.closure.Cycles, c.closure.Warnings)
+		if failed(c.Problems) {
+			// No map would show guards of a header with mistakes.
+			continue
+		}
 		at := Source{Path: c.Path, Real: c.Real}
 		attached, ok := c.closure.attach(at, guardsOf(&c.Header, at, ""))
 		if !ok {
@@ -346,7 +372,7 @@ type GuardPlanText struct {
 }
 
 var guardPlanTextKind = graph.Define(graph.Definition[RenderedValue, GuardPlanText]{
-	Name: "guard-plan-text", Version: 5, Order: 80,
+	Name: "guard-plan-text", Version: 6, Order: 80,
 	Params: func(c *cas.Coder, n *GuardPlanText) {
 		codeLayers(c, &n.Layers)
 		c.Bool(&n.Everything)

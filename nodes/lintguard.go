@@ -26,6 +26,14 @@ func (p *placing) guards(s Source, h *Header, imported *ClosureValue) error {
 			all = append(all, ref.Guards...)
 		}
 	}
+	paths := 0
+	for i := range all {
+		paths += len(all[i].VerifiedPaths)
+	}
+	if paths > maxGuardLines {
+		p.v.Findings = append(p.v.Findings, tooManyGuards(s.Path))
+		return nil
+	}
 	for i := range all {
 		g := &all[i]
 		uses = verifiedUses(uses, g.Path, g.Dir, g.VerifiedPaths)

@@ -26,7 +26,7 @@ type VerificationsValue struct {
 }
 
 var verificationsKind = graph.Define(graph.Definition[VerificationsValue, Verifications]{
-	Name: "verifications", Version: 4, Order: 65,
+	Name: "verifications", Version: 5, Order: 65,
 	Params: func(c *cas.Coder, n *Verifications) { codeLayers(c, &n.Layers) },
 	Value: func(c *cas.Coder, v *VerificationsValue) {
 		cas.Slice(c, &v.Verifications, codeVerification)
@@ -58,11 +58,11 @@ func (n Verifications) Compute(r graph.Reader) (v VerificationsValue, err error)
 			v.ReadOnly = v.ReadOnly || !c.Overridden
 			v.Findings = append(v.Findings, failedGuard(g, &x, c.Overridden))
 			if c.Run != nil && c.Run.Override != nil && !c.Overridden {
-				why := "with its time"
+				why := "does not hold at this time"
 				if c.FilesChanged || c.Run.Override.Declared != c.Run.Declared {
-					why = "when files changed"
+					why = "ended when files changed"
 				}
-				v.Findings[len(v.Findings)-1].Message += "; it was overridden, and that ended " + why
+				v.Findings[len(v.Findings)-1].Message += "; its override " + why
 			}
 		case ir.Stale:
 			old = append(old, g.Text()+" ("+strings.ReplaceAll(c.Reason, "_", " ")+")")
