@@ -636,7 +636,7 @@ func (e *editor) expected(g *nodes.PlannedGuard) (status, reason string, overrid
 		return ir.Unverified, ir.ReasonNeverRun, false
 	case !run.Passed:
 		o := run.Override
-		return ir.FailedCheck, run.Reason, o != nil && now < o.Until && o.Declared == g.Declared
+		return ir.FailedCheck, run.Reason, o != nil && now < o.Until && run.RanAt-now <= int64(5*time.Second) && o.Declared == g.Declared
 	case run.RanAt-now > int64(5*time.Second):
 		return ir.Stale, ir.ReasonEarly, false
 	case run.Declared != g.Declared:
