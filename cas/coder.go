@@ -240,11 +240,15 @@ func Optional[T any](c *Coder, p **T, each func(*Coder, *T)) {
 	defer c.leave()
 	present := *p != nil
 	c.Bool(&present)
-	if !present {
+	// A value that is written is shared, so nothing is stored into it, not even what
+	// stands there.
+	switch {
+	case c.d == nil && !present:
+		return
+	case c.d != nil && !present:
 		*p = nil
 		return
-	}
-	if c.d != nil {
+	case c.d != nil:
 		*p = new(T)
 	}
 	each(c, *p)
