@@ -108,15 +108,11 @@ func (w *Workspace) progress(line string) {
 // Options.Dir. whole looks at every file behind them.
 func (w *Workspace) plan(ctx context.Context, target string, everything, whole, floating bool) (*Result, nodes.GuardPlanValue, error) {
 	node := func(c candidate, from string) (text, string) {
-		n := nodes.GuardPlanText{From: from}
+		var n nodes.GuardPlanText
 		n.Target, n.Explicit, n.AllowFloating = c.target, c.explicit, floating
 		n.Everything, n.Whole = everything, whole
 		if everything {
-			n.Target = "."
-		} else {
-			n.From = ""
-		}
-		if everything {
+			n.Target, n.From = ".", from
 			return n, ""
 		}
 		return n, n.Target
