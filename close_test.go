@@ -53,8 +53,8 @@ func TestCloseReleasesFiles(t *testing.T) {
 	if used == 0 || open()-before > used+4 {
 		t.Errorf("one question opened %d files, five %d", used, open()-before)
 	}
-	if err := w.Close(); err != nil || open() != before {
-		t.Errorf("Close = %v, %d files open, want %d", err, open(), before)
+	if err := w.Close(); err != nil || open() > before {
+		t.Errorf("Close = %v, %d files open, want no more than %d", err, open(), before)
 	}
 	ask(w, "a/7")
 	w.Close()

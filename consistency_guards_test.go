@@ -17,6 +17,7 @@ import (
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval/guard"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -377,7 +378,7 @@ func (e *editor) updateLedger(user int, change func(*guard.Records)) error {
 	if err != nil {
 		return err
 	}
-	_, err = guard.NewLedger(key).Update(context.Background(), guard.Project{State: e.guards.ledger}, func(all *guard.Records) error {
+	_, err = guard.NewLedger(key).Update(context.Background(), state.Dir{Path: e.guards.ledger}, func(all *guard.Records) error {
 		change(all)
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval/guard"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -80,7 +81,7 @@ func (u *user) Parse(file []byte) map[cas.Key]graph.RecordState {
 
 // guardError turns a failure of a side file into one of the environment.
 func guardError(err error) error {
-	var f *guard.FileError
+	var f *state.FileError
 	if errors.As(err, &f) {
 		return environment(ir.Unreadable, err, f.Hint, "%s", f.Message)
 	}
@@ -89,11 +90,11 @@ func guardError(err error) error {
 
 // project returns where a workspace keeps results and decisions, nil for one without
 // an anchor.
-func (w *Workspace) project(c candidate) *guard.Project {
+func (w *Workspace) project(c candidate) *state.Dir {
 	if c.state == "" {
 		return nil
 	}
-	return &guard.Project{State: c.state, Ignore: stateIgnore(), Waiting: func(lock string) {
+	return &state.Dir{Path: c.state, Ignore: stateIgnore(), Waiting: func(lock string) {
 		w.progress("waiting for the lock " + lock)
 	}}
 }

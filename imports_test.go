@@ -52,13 +52,18 @@ var rooms = map[string]room{
 	"eval/module":          {ours: []string{"cas", "graph", "nodes/pin", "eval/module/protocol", "eval/process"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
 	"eval/vcs":             {ours: []string{"cas", "graph", "nodes/pin", "eval/process"}, never: noNetwork},
 	"eval/process":         {outside: []string{"golang.org/x/sys"}, never: noNetwork},
-	"eval/guard":           {ours: []string{"cas", "graph", "eval/process"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
+	"eval/state":           {ours: []string{"cas", "nodes/pin"}, never: noNetwork},
+	"eval/guard":           {ours: []string{"cas", "graph", "eval/process", "eval/state"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
 	"": {
-		ours:  []string{"cas", "graph", "eval", "eval/guard", "eval/module", "eval/module/protocol", "eval/vcs", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render"},
+		ours:  []string{"cas", "graph", "eval", "eval/guard", "eval/module", "eval/module/protocol", "eval/state", "eval/vcs", "mcp/harness", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render"},
 		never: noNetwork,
 	},
+	"mcp/harness": {never: noFiles},
+	// A transport: what it answers it asks the root package, and it reads no file.
+	"mcp":     {ours: []string{"", "nodes/ir", "mcp/rpc"}, never: noFiles},
+	"mcp/rpc": {never: noFiles},
 	"cmd/mwp": {
-		ours:    []string{"", "mcp", "nodes/ir"},
+		ours:    []string{"", "mcp", "mcp/harness", "nodes/ir"},
 		outside: []string{"github.com/peterbourgon/ff/v3", "golang.org/x/term"},
 		never:   noNetwork,
 	},

@@ -92,14 +92,9 @@ func refuse(code ir.Code, source, hint, format string, args ...any) error {
 // in .mwp/.gitignore and, with Member, the members of the workspace above. When it
 // fails, what it had made is removed again.
 func (w *Workspace) Init(ctx context.Context, o InitOptions) (*InitResult, error) {
-	s := scaffold{ctx: ctx, o: o, dir: w.o.Dir}
-	if o.Dir != "" {
-		if strings.ContainsRune(o.Dir, 0) {
-			return nil, refuse(initRefused, "", "", "the directory's name holds a NUL byte")
-		}
-		if s.dir = filepath.Clean(o.Dir); !filepath.IsAbs(s.dir) {
-			s.dir = filepath.Join(w.o.Dir, o.Dir)
-		}
+	s := scaffold{ctx: ctx, o: o}
+	if err := s.locate(w.o.Dir); err != nil {
+		return nil, err
 	}
 	here := s.dir == filepath.Clean(w.o.Dir)
 	if err := s.look(); err != nil {
@@ -168,6 +163,20 @@ type parentAnchor struct {
 	dir, config, state string // absolute
 	text               []byte
 	parsed             nodes.Config
+}
+
+// locate sets the directory, which may be relative to base.
+func (s *scaffold) locate(base string) error {
+	if s.dir = base; s.o.Dir == "" {
+		return nil
+	}
+	if strings.ContainsRune(s.o.Dir, 0) {
+		return refuse(initRefused, "", "", "the directory's name holds a NUL byte")
+	}
+	if s.dir = filepath.Clean(s.o.Dir); !filepath.IsAbs(s.dir) {
+		s.dir = filepath.Join(base, s.o.Dir)
+	}
+	return nil
 }
 
 // look finds out what is there.

@@ -63,7 +63,11 @@ type Result struct {
 
 	// refused is set when there is no map; an empty text may be a good answer.
 	refused bool
-	record  func() error
+	// state is where the root keeps generated files, "" for one without an anchor.
+	state string
+	// shown is the map that the text encodes, when it is at hand.
+	shown  *shown
+	record func() error
 }
 
 // Record writes what the next call will be served from. It is separate from Map
@@ -131,6 +135,8 @@ type question struct {
 	fetch bool
 	// floating accepts branches.
 	floating bool
+	// decoded asks for the map that the text encodes.
+	decoded bool
 }
 
 // question returns the request as a question.
@@ -249,38 +255,71 @@ func fromOf(p *place, c candidate) string {
 func (w *Workspace) serve(p *place, q *question) *Result {
 	for _, c := range p.candidates {
 		area := w.area(c)
-		if area == nil {
+		if area == nil && w.kept == nil {
 			continue
 		}
 		n, target := q.node(c, fromOf(p, c))
 		key := slotKey(n)
-		b, err := area.Slots().Read(key)
-		if err != nil {
-			continue
+		k := w.kept.get(key)
+		if k == nil {
+			if area == nil {
+				continue
+			}
+			if k = w.readSlot(area, key); k == nil {
+				continue
+			}
 		}
-		slot, err := eval.DecodeSlot(b)
-		if err != nil {
+		r := w.serveSlot(p, q, c, target, area, k)
+		if r == nil {
 			continue
-		}
-		world := p.scout.At(c.dir, c.target, p.sightings)
-		ok, changed := world.Check(slot, kindByName)
-		if !ok {
-			continue
-		}
-		meta, err := cas.DecodeValue(slot.Meta, codeSlotMeta)
-		if err != nil {
-			continue
-		}
-		v := &meta.rendered
-		v.Text = slot.Result
-		r := newResult(v, q, target, c.dir)
-		r.Served, r.World = true, &world.Count
-		if changed {
-			r.record = func() error { return area.Slots().Write(key, eval.EncodeSlot(slot)) }
 		}
 		return r
 	}
 	return nil
+}
+
+// readSlot reads a slot from its file, nil for what is none.
+func (w *Workspace) readSlot(area *openArea, key cas.Key) *kept {
+	b, err := area.Slots().Read(key)
+	if err != nil {
+		return nil
+	}
+	slot, err := eval.DecodeSlot(b)
+	if err != nil {
+		return nil
+	}
+	meta, err := cas.DecodeValue(slot.Meta, codeSlotMeta)
+	if err != nil {
+		return nil
+	}
+	return w.kept.put(key, slot, meta, len(b))
+}
+
+// serveSlot answers from a slot, nil when something that it rests on is not as it was.
+func (w *Workspace) serveSlot(p *place, q *question, c candidate, target string, area *openArea, k *kept) *Result {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	world := p.scout.At(c.dir, c.target, p.sightings)
+	ok, changed := world.Check(k.slot, kindByName)
+	if !ok {
+		return nil
+	}
+	v := k.meta.rendered
+	v.Text = k.slot.Result
+	r := newResult(&v, q, target, c.dir)
+	r.Served, r.World, r.state = true, &world.Count, c.state
+	if q.decoded && w.kept != nil {
+		r.shown = k.decoded()
+	}
+	if changed && area != nil {
+		r.record = func() error {
+			k.mu.Lock()
+			encoded := eval.EncodeSlot(k.slot)
+			k.mu.Unlock()
+			return area.Slots().Write(k.key, encoded)
+		}
+	}
+	return r
 }
 
 // refusal returns the error of a result that is none.
@@ -317,7 +356,7 @@ func (w *Workspace) compute(ctx context.Context, p *place, q *question) (*Result
 			}
 		}
 		r := newResult(&v, q, target, s.dir)
-		r.Stats, r.World = s.ev.Stats(), &s.world.Count
+		r.Stats, r.World, r.state = s.ev.Stats(), &s.world.Count, s.state
 		r.Notices = append(said, r.Notices...)
 		s.maxCache = s.cacheLimit(ctx, a)
 		r.record = func() error { return w.record(s, n, q, target, &v) }
@@ -328,16 +367,26 @@ func (w *Workspace) compute(ctx context.Context, p *place, q *question) (*Result
 // record writes the slot and the store, and lets the cache be trimmed when that
 // is due.
 func (w *Workspace) record(s *session, n text, q *question, target string, v *nodes.RenderedValue) error {
-	if s.area == nil {
+	if s.area == nil && w.kept == nil {
 		return nil
 	}
 	stats := s.ev.Stats()
 	meta := slotMeta{*v, cmp.Or(target, "."), stats.Hits, stats.Computed, stats.Leaves}
 	slot, ok := s.ev.NewSlot(n, v.Text, cas.EncodeValue(&meta, codeSlotMeta), w.o.Now(), q.edges)
 	if ok {
-		if err := s.area.Slots().Write(slotKey(n), eval.EncodeSlot(slot)); err != nil {
-			return err
+		key, encoded := slotKey(n), eval.EncodeSlot(slot)
+		if w.kept != nil {
+			meta.rendered.Text = nil
+			w.kept.put(key, slot, meta, len(encoded))
 		}
+		if s.area != nil {
+			if err := s.area.Slots().Write(key, encoded); err != nil {
+				return err
+			}
+		}
+	}
+	if s.area == nil {
+		return nil
 	}
 	if err := s.store.Flush(); err != nil {
 		return err

@@ -49,6 +49,9 @@ type Options struct {
 	Now func() time.Time
 	// Guards says whose results of guards count, and how guards are run.
 	Guards GuardOptions
+	// Keep is how many bytes of answers a process that asks again and again may keep in
+	// memory. Zero keeps none.
+	Keep int
 	// Observe, when set, is told of every node and leaf that is evaluated, from any
 	// goroutine. A map that is served from its slot evaluates none.
 	Observe func(eval.Event)
@@ -59,6 +62,9 @@ type Options struct {
 type Workspace struct {
 	o    Options
 	user *user
+	kept *shelf
+	// bound is the root of a workspace that Bind opened, nil of another.
+	bound *candidate
 
 	mu sync.Mutex
 	// areas holds the caches in use by directory, so that many questions share one
@@ -79,7 +85,11 @@ func Open(o Options) *Workspace {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Workspace{o: o, user: &user{o: o.Guards}, areas: map[string]*openArea{}}
+	w := &Workspace{o: o, user: &user{o: o.Guards}, areas: map[string]*openArea{}}
+	if o.Keep > 0 {
+		w.kept = newShelf(o.Keep)
+	}
+	return w
 }
 
 // Close releases the files that the Workspace holds open. What was not recorded

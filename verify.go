@@ -10,6 +10,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval/guard"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 	"github.com/model-workspace-protocol/mwp/eval/vcs"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -120,7 +121,7 @@ type verifying struct {
 	config string
 	// store is where results are kept, nil where none can be; lock is what was decided
 	// about ad-hoc guards.
-	store *guard.Project
+	store *state.Dir
 	key   *guard.Key
 	// nowhere is set when the per-user directory is no place for anything.
 	nowhere bool

@@ -163,7 +163,7 @@ func (v *verifying) discover(ctx context.Context, g *nodes.PlannedGuard, line *i
 		d.Target = v.Report.Targets[0]
 	}
 	appended, err := guard.AppendDiscovery(ctx, *v.store, d)
-	file := filepath.Join(v.store.State, "discoveries.md")
+	file := filepath.Join(v.store.Path, "discoveries.md")
 	switch {
 	case err != nil && ctx.Err() == nil:
 		v.notice(ir.ResultsNotKept, "not noted in "+file+": "+err.Error(), "")

@@ -89,7 +89,7 @@ func (v *verifying) decide(ctx context.Context) error {
 	lock := guard.TrustLock{Key: v.key, Root: realPath(v.c.dir)}
 	decisions := &guard.Decisions{}
 	if v.store != nil {
-		lock.Project = *v.store
+		lock.State = *v.store
 		var err error
 		if decisions, err = lock.Read(); err != nil {
 			v.notice(ir.TrustDamaged, err.Error(), "nothing in it counts")
@@ -119,7 +119,7 @@ func (v *verifying) notice(code ir.Code, message, hint string) {
 
 // foreign says what in trust.lock does not count.
 func (v *verifying) foreign(d *guard.Decisions) {
-	file := filepath.Join(v.store.State, guard.TrustName)
+	file := filepath.Join(v.store.Path, guard.TrustName)
 	if d.Foreign > 0 {
 		v.notice(ir.TrustDamaged, file+" holds decisions that this user did not make; they count as absent", "it belongs to one person and to no repository")
 	}
@@ -159,7 +159,7 @@ func (v *verifying) mayRun(ctx context.Context, i int, lock guard.TrustLock, kno
 		return true, nil
 	case guard.Never:
 		v.refuse(line, "you said never", g.Allow)
-		line.Hint = "to be asked again, delete its entry in " + filepath.Join(v.store.State, guard.TrustName)
+		line.Hint = "to be asked again, delete its entry in " + filepath.Join(v.store.Path, guard.TrustName)
 		return false, nil
 	}
 	why := g.Why

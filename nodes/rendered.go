@@ -34,6 +34,9 @@ const (
 	LlamaText
 	ExplainText
 	ExplainJSON
+	// EncodedIR is the map itself in canonical encoding, for who renders it later; see
+	// DecodeIR.
+	EncodedIR
 )
 
 // formatNames are the formats of a map, as people write them. Explanations have
@@ -50,6 +53,15 @@ func FormatByName(name string) (Format, bool) {
 	}
 	i := slices.Index(formatNames[:], name)
 	return Format(max(i, 0)), i >= 0
+}
+
+// ModelFormat returns the name of a format that is framed for a model.
+func ModelFormat(f Format) (name string, ok bool) {
+	switch f {
+	case ClaudeText, GPT4Text, LlamaText:
+		return formatNames[f], true
+	}
+	return "", false
 }
 
 // RenderedValue is a text with what the command line needs beside it.
@@ -79,7 +91,7 @@ var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
 	Params: func(c *cas.Coder, n *Rendered) {
 		codeMapParams(c, &n.Map)
 		c.Uint8((*uint8)(&n.Format))
-		if n.Format > ExplainJSON {
+		if n.Format > EncodedIR {
 			c.Fail("format %d", n.Format)
 		}
 		c.Bool(&n.Annotate)
@@ -150,10 +162,12 @@ func (n Rendered) Compute(r graph.Reader) (v RenderedValue, err error) {
 			return v, err
 		}
 		v.Text = ir.AppendTraceJSON(nil, &m.IR, accounts)
+	case EncodedIR:
+		v.Text = cas.EncodeValue(&m.IR, codeIR)
 	default:
 		v.Text, _ = n.Text(&m.IR, time.Time{})
-		if n.Format != MarkdownText {
-			v.Notices = append(v.Notices, render.Disagreements(&m.IR, formatNames[n.Format])...)
+		if name, ok := ModelFormat(n.Format); ok {
+			v.Notices = append(v.Notices, render.Disagreements(&m.IR, name)...)
 		}
 	}
 	return v, nil
@@ -165,7 +179,7 @@ func (n Rendered) Compute(r graph.Reader) (v RenderedValue, err error) {
 func (n Rendered) Text(m *ir.Map, now time.Time) ([]byte, bool) {
 	o := render.Options{Annotate: n.Annotate, ASCII: n.ASCII, Now: now}
 	switch n.Format {
-	case JSON, ExplainText, ExplainJSON:
+	case JSON, ExplainText, ExplainJSON, EncodedIR:
 		return nil, false
 	case MarkdownText:
 		return render.Markdown(m, o), true

@@ -91,10 +91,10 @@ func place(source string) (dir string, ok bool) {
 	return dir, false
 }
 
-// projectName returns the root anchor's name, "" when the map does not carry it.
-func projectName(m *ir.Map) string {
-	for _, e := range m.Layers.All() {
-		if e.Name != "" && (e.ID == "." || e.Source == m.Anchors.Workspace) {
+// projectName returns the root anchor's name, "" when no entry carries it.
+func projectName(anchor string, entries []*ir.Entry) string {
+	for _, e := range entries {
+		if e.Name != "" && (e.ID == "." || e.Source == anchor) {
 			return e.Name
 		}
 	}

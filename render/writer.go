@@ -2,6 +2,7 @@ package render
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,11 @@ func (w *writer) document() {
 	w.marker()
 	w.raw("\n")
 	w.start()
-	entries := w.m.Layers.All()
+	layers := &w.m.Layers
+	if d := w.m.Delta; d != nil && d.Whole != nil {
+		layers = d.Whole
+	}
+	entries := layers.All()
 	guards := pairGuards(w.m, entries)
 	w.banner(entries, guards)
 	w.delivered()
@@ -59,9 +64,11 @@ func (w *writer) document() {
 		w.gap()
 		w.raw("---\n")
 	}
-	project, identity := projectName(w.m), false
+	project, identity := projectName(w.m.Anchors.Workspace, entries), false
 	for i, e := range entries {
-		w.entry(e, title(e, e.Layer == 0 && !identity, project), guards[i])
+		if w.m.Delta == nil || !slices.Contains(w.m.Delta.Skipped, e.ID) {
+			w.entry(e, title(e, e.Layer == 0 && !identity, project), guards[i])
+		}
 		identity = identity || e.Layer == 0
 	}
 	w.lists()
@@ -133,32 +140,91 @@ func (w *writer) failed(f *failingGuard) {
 	w.raw("\n")
 }
 
-// delivered names what this session already has (D-62).
+// delivered names what this session already has, what changed since, and what is gone
+// (D-62, D-115).
 func (w *writer) delivered() {
-	if w.m.Delta == nil || len(w.m.Delta.Skipped) == 0 {
+	d := w.m.Delta
+	if d == nil || len(d.Skipped)+len(d.Changed)+len(d.Withdrawn) == 0 {
 		return
 	}
 	w.section(section{tag: "delivered"}, func() {
-		w.raw("Already delivered in this session: ")
-		for i, key := range w.m.Delta.Skipped {
-			if i > 0 {
-				w.raw(", ")
+		if len(d.Skipped) > 0 {
+			w.raw("Already delivered in this session: ")
+			w.keys(d.Skipped)
+			w.say(". " + deltaRecovery + "\n")
+			for i := range d.LeftOut {
+				w.leftOut(&d.LeftOut[i])
 			}
-			if layer, ok := layerOfKey(w.m, key); ok {
-				w.raw(ir.LayerName(layer) + " (")
-				w.name(key)
-				w.raw(")")
-			} else {
-				w.name(key)
+			if len(d.LeftOut) > 0 && len(d.Changed)+len(d.Withdrawn) > 0 {
+				w.raw("\n")
 			}
 		}
-		w.say(". " + deltaRecovery + "\n")
+		if len(d.Changed) > 0 {
+			w.raw("Changed since it was delivered, and complete below: ")
+			w.keys(d.Changed)
+			w.raw(".\n")
+		}
+		if len(d.Withdrawn) > 0 {
+			w.raw("Withdrawn since it was delivered, so do not follow it any more: ")
+			for i, e := range d.Withdrawn {
+				if i > 0 {
+					w.raw(", ")
+				}
+				w.name(e.Key)
+				if e.Source != e.Key {
+					w.raw(" (")
+					w.name(e.Source)
+					w.raw(")")
+				}
+			}
+			w.raw(".\n")
+		}
 	})
 }
 
-// layerOfKey finds the layer of a skipped entry in the trace: the entry itself
-// may be gone from a delta.
+// keys writes entries' keys with their layers.
+func (w *writer) keys(keys []string) {
+	for i, key := range keys {
+		if i > 0 {
+			w.raw(", ")
+		}
+		if layer, ok := layerOfKey(w.m, key); ok {
+			w.raw(ir.LayerName(layer) + " (")
+			w.name(key)
+			w.raw(")")
+		} else {
+			w.name(key)
+		}
+	}
+}
+
+// shownDigits is how much of a digest tells two texts apart.
+const shownDigits = len("blake3:") + 12
+
+// leftOut writes what is known of one entry that is not repeated.
+func (w *writer) leftOut(l *ir.LeftOut) {
+	w.raw("- ")
+	if strings.HasPrefix(l.Key, l.Source) {
+		w.name(l.Key)
+	} else {
+		w.name(l.Source)
+	}
+	w.raw(": " + strconv.Itoa(l.Tokens) + " tokens, ")
+	w.raw(l.Hash[:min(len(l.Hash), shownDigits)] + ", came with ")
+	w.name(l.Call)
+	w.raw("\n")
+}
+
+// layerOfKey finds the layer of a skipped entry, in the trace where the whole map is not
+// at hand: the entry itself may be gone from a delta.
 func layerOfKey(m *ir.Map, key string) (layer int, ok bool) {
+	if whole := m.Delta.Whole; whole != nil {
+		for _, e := range whole.All() {
+			if e.ID == key {
+				return e.Layer, true
+			}
+		}
+	}
 	for i := range m.Trace {
 		r := &m.Trace[i]
 		if r.Status != ir.Included || r.Layer == nil {

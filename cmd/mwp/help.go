@@ -126,8 +126,9 @@ const exitCodesText = `The exit status of mwp:
   143  ended by SIGTERM
 
 With an exit status of 1, 2 or 4 there is nothing on stdout, except for what
-lint, verify and fsck found, and what import could do. A reader that closes
-the pipe early (mwp map | head) is no error.
+lint, verify and fsck found, what import could do, and what init --client shows
+before it writes. A reader that closes the pipe early (mwp map | head) is no
+error.
 
 Examples:
   mwp map src --strict > map.json || echo "exit status $?"

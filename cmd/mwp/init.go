@@ -14,6 +14,9 @@ func (a *app) runInit() error {
 	if as := a.gave(&flagRoot); as != "" {
 		return misspelt("name the directory itself: mwp init "+shellWord(a.root), "%s does not choose what init makes", as)
 	}
+	if err := a.checkClientFlags(); err != nil {
+		return err
+	}
 	o := mwp.InitOptions{Member: a.member, DryRun: a.dryRun, WithBase: a.withBase, Home: a.home()}
 	if len(a.words) > 0 {
 		o.Dir = a.words[0]
@@ -41,11 +44,19 @@ func (a *app) runInit() error {
 		return err
 	}
 	a.listen()
-	r, err := ws.Init(a.ctx, o)
+	dir, err := a.dir()
 	if err != nil {
 		return err
 	}
-	dir, err := a.dir()
+	// A client's file that cannot be edited is told before anything is made.
+	plan, err := a.planClients(ws, o.Dir)
+	if err != nil {
+		return err
+	}
+	if a.justClients(plan) {
+		return a.finishClients(plan, nil, "", dir)
+	}
+	r, err := ws.Init(a.ctx, o)
 	if err != nil {
 		return err
 	}
@@ -55,6 +66,12 @@ func (a *app) runInit() error {
 			Message: "the search for instruction files of other tools ended after 20000 directories and found none",
 			Hint:    "if there are any, set mode = \"soft\" under [boundary] in the configuration",
 		})
+	}
+	switch {
+	case plan != nil:
+		return a.finishClients(plan, r, a.initText(r, dir)+"\n", dir)
+	case a.json:
+		return a.print(a.initJSON(r, nil))
 	}
 	return a.print([]byte(a.initText(r, dir)))
 }

@@ -42,6 +42,11 @@ type app struct {
 	*invocation
 	options
 
+	// reader is the session that maps are sent to, nil without --session; delivered, when
+	// set, is called when the output was written.
+	reader    *mwp.Session
+	delivered func()
+
 	// begun ends what working shows, when something else is to be said; nil when nothing
 	// is shown.
 	begun func()
@@ -63,6 +68,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	err := a.cause(a.run(args))
+	if a.isHook() {
+		return a.hooked(err)
+	}
 	if err != nil {
 		a.reportError(err)
 	}
@@ -97,6 +105,10 @@ func (a *app) run(args []string) error {
 		return a.runTargets()
 	case "verify":
 		return a.runVerify()
+	case "serve-mcp":
+		return a.runServeMCP()
+	case "hook":
+		return a.runHook()
 	case "import":
 		return a.runImport()
 	case "publish":
@@ -107,6 +119,8 @@ func (a *app) run(args []string) error {
 		return a.runCache()
 	case "init":
 		return a.runInit()
+	case "sessions":
+		return a.runSessions()
 	case "version":
 		return a.runVersion()
 	case "help":
@@ -197,14 +211,20 @@ func (a *app) debugs(topic string) bool {
 // panicked reports a mistake of ours in one sentence.
 func (a *app) panicked(v any) int {
 	text, stack, _ := strings.Cut(panicText(v), "\n")
-	a.report(ir.Diagnostic{
+	d := ir.Diagnostic{
 		Code: codeInternal, Severity: ir.SeverityError, Message: "mwp made a mistake: " + text,
 		Hint: "please report it with what MWP_DEBUG=panic prints",
-	})
+	}
+	code := 4
+	if a.isHook() {
+		code = a.hooked(&mwp.EnvironmentError{Diagnostic: d})
+	} else {
+		a.report(d)
+	}
 	if a.debugs("panic") {
 		io.WriteString(a.stderr, stack+"\n"+string(debug.Stack()))
 	}
-	return 4
+	return code
 }
 
 func panicText(v any) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -46,11 +47,8 @@ func (a *app) target() (string, error) {
 }
 
 func (a *app) runMap() error {
-	if a.session != "" {
-		defer a.report(ir.Diagnostic{
-			Code: ir.UnsupportedYet, Severity: ir.SeverityWarning,
-			Message: "sessions do not exist in this version: the map is complete",
-		})
+	if a.full && a.session == "" {
+		return misspelt("add --session ID, or leave --full out", "--full is for maps of a session; others are always complete")
 	}
 	if a.each {
 		return a.mapEach()
@@ -62,7 +60,7 @@ func (a *app) runMap() error {
 	if err != nil {
 		return err
 	}
-	ws, err := a.workspace()
+	ws, err := a.mapWorkspace()
 	if err != nil {
 		return err
 	}
@@ -71,11 +69,42 @@ func (a *app) runMap() error {
 			return err
 		}
 	}
-	r, err := ws.Map(a.ctx, a.request(target))
+	r, err := a.mapOf(ws, target)
 	if err != nil {
 		return a.cause(err)
 	}
 	return a.deliver(r.Text, r)
+}
+
+// mapWorkspace returns the workspace, and with --session the session to send to, which
+// is written when the output was.
+func (a *app) mapWorkspace() (*mwp.Workspace, error) {
+	ws, err := a.workspace()
+	if err != nil || a.session == "" {
+		return ws, err
+	}
+	if a.reader, err = ws.LoadSession(a.session); err != nil {
+		return nil, err
+	}
+	a.delivered = func() {
+		if err := ws.SaveSession(context.WithoutCancel(a.ctx), a.reader); err != nil && !a.quiet {
+			a.note("the session is not recorded, so the next map repeats this one: " + err.Error())
+		}
+	}
+	return ws, nil
+}
+
+// mapOf answers for one target: the whole map, or what the session lacks.
+func (a *app) mapOf(ws *mwp.Workspace, target string) (*mwp.Result, error) {
+	if a.reader == nil {
+		return ws.Map(a.ctx, a.request(target))
+	}
+	x, err := ws.Send(a.ctx, a.reader, a.request(target), mwp.SendOptions{Full: a.full})
+	if err != nil {
+		return nil, err
+	}
+	x.Delivered()
+	return x.Result, nil
 }
 
 // mapEach prints one array with the map of every target, or, when one of them has
@@ -87,7 +116,7 @@ func (a *app) mapEach() error {
 	if a.verifyMap {
 		return misspelt("run `mwp verify` with the targets first", "--verify takes one target")
 	}
-	ws, err := a.workspace()
+	ws, err := a.mapWorkspace()
 	if err != nil {
 		return err
 	}
@@ -98,7 +127,7 @@ func (a *app) mapEach() error {
 		if target == "" {
 			return usage("", "the target is empty")
 		}
-		r, err := ws.Map(a.ctx, a.request(target))
+		r, err := a.mapOf(ws, target)
 		if err = a.cause(err); err != nil {
 			if first != nil {
 				a.reportError(first)
@@ -129,6 +158,9 @@ func (a *app) mapEach() error {
 func (a *app) deliver(text []byte, results ...*mwp.Result) error {
 	if err := a.write(text); err != nil {
 		return err
+	}
+	if a.delivered != nil {
+		a.delivered()
 	}
 	strict, mismatches := false, int64(0)
 	for _, r := range results {

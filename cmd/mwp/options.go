@@ -22,10 +22,14 @@ type options struct {
 	format                         mwp.Format
 	strict, noRoot, annotate, each bool
 	output, session                string
+	full                           bool
+	olderThan                      time.Duration
 
 	why                      string
 	notLoaded                bool
 	member, dryRun, withBase bool
+	clients                  []string
+	undo                     bool
 
 	offline, floating, insecure  bool
 	graph                        mwp.GraphFormat
@@ -43,7 +47,10 @@ type options struct {
 	verifyFormat                                        string
 	lasting                                             time.Duration
 	jobs                                                int
-	verifyMap, relativeTimes                            bool
+	verifyMap, relativeTimes, strictGuards              bool
+
+	logFile                      string
+	instructions, trustWorkspace bool
 	// now is the clock that results of guards are dated and judged by, zero for the
 	// system's.
 	now time.Time
@@ -118,10 +125,21 @@ func (o *options) setter(spec *flagSpec) func(string) string {
 		return path(&o.output)
 	case &flagSession:
 		return func(s string) string {
-			if reason := badSession(s); reason != "" {
+			if reason := mwp.BadSessionID(s); reason != "" {
 				return quoted(s) + " is no session id: " + reason
 			}
 			o.session = s
+			return ""
+		}
+	case &flagFull:
+		return toggle(&o.full)
+	case &flagOlderThan:
+		return func(s string) string {
+			d, err := mwp.ParseDuration(s)
+			if err != nil || d <= 0 {
+				return quoted(s) + " is no age: write 12h, 7d or 2w"
+			}
+			o.olderThan = d
 			return ""
 		}
 	case &flagWhy:
@@ -134,6 +152,10 @@ func (o *options) setter(spec *flagSpec) func(string) string {
 		return toggle(&o.dryRun)
 	case &flagWithBase:
 		return toggle(&o.withBase)
+	case &flagClient:
+		return o.addClients
+	case &flagUndo:
+		return toggle(&o.undo)
 	}
 	return o.moduleSetter(spec)
 }
@@ -234,6 +256,14 @@ func (o *options) guardSetter(spec *flagSpec) func(string) string {
 		return toggle(&o.verifyMap)
 	case &flagRelative:
 		return toggle(&o.relativeTimes)
+	case &flagStrictGuards:
+		return toggle(&o.strictGuards)
+	case &flagLog:
+		return path(&o.logFile)
+	case &flagInstructions:
+		return toggle(&o.instructions)
+	case &flagTrustWorkspace:
+		return toggle(&o.trustWorkspace)
 	case &flagAffected:
 		return words(&o.affected)
 	case &flagOverride:
@@ -392,29 +422,6 @@ func (o *options) setBudgets(s string) string {
 			override.Cap = mwp.Cap{Limited: true, Tokens: int(n)}
 		}
 		o.overrides.Caps[layer] = override
-	}
-	return ""
-}
-
-// badSession says why an id cannot name a session, whose file has that name (D-64).
-func badSession(id string) string {
-	if id == "" || len(id) > 128 {
-		return "write 1 to 128 characters"
-	}
-	for i := 0; i < len(id); i++ {
-		c := id[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && (i == 0 || c != '.' && c != '_' && c != '-') {
-			return "write letters, digits, and after the first character also . _ -"
-		}
-	}
-	base, _, _ := strings.Cut(strings.ToUpper(id), ".")
-	device := base == "CON" || base == "PRN" || base == "AUX" || base == "NUL"
-	if len(base) == 4 && (base[:3] == "COM" || base[:3] == "LPT") && base[3] >= '0' && base[3] <= '9' {
-		device = true
-	}
-	if device {
-		return "it is the name of a device on Windows"
 	}
 	return ""
 }

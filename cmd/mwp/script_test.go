@@ -225,11 +225,12 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
-// soon is status with a limit of 5 seconds.
+// soon is status for what must neither wait nor read for ever. The limit leaves room for
+// a machine that is busy.
 func soon(ts *testscript.TestScript, neg bool, args []string) {
 	start := time.Now()
 	status(ts, neg, args)
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		ts.Fatalf("%v: took %v", args[1:], d)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/mcp/harness"
 )
 
 // flagSpec describes one flag.
@@ -69,7 +70,9 @@ var (
 	flagAnnotate   = flagSpec{name: "annotate", help: "name each entry's source in a comment"}
 	flagOutput     = flagSpec{name: "output", spellings: []string{"o"}, arg: "FILE", files: true, help: "write to FILE, at once or not at all"}
 	flagEach       = flagSpec{name: "each", help: "many targets: a JSON array of their maps"}
-	flagSession    = flagSpec{name: "session", arg: "ID", help: "accepted; sessions come in a later version"}
+	flagSession    = flagSpec{name: "session", arg: "ID", help: "send only what the session ID has not had, and note it"}
+	flagFull       = flagSpec{name: "full", help: "with --session: the whole map again"}
+	flagOlderThan  = flagSpec{name: "older-than", arg: "AGE", help: "with clean: last used longer ago (default 7d)"}
 	flagWhy        = flagSpec{name: "why", arg: "PATH", files: true, help: "only the account of one file"}
 	flagWhyNot     = flagSpec{name: "why-not", means: "why", arg: "PATH", files: true, help: "the same as --why"}
 	flagNotLoaded  = flagSpec{name: "not-loaded", help: "only what did not make it into the map"}
@@ -95,6 +98,8 @@ var (
 	flagFrozen     = flagSpec{name: "frozen", help: "never change the lock file"}
 	flagUpdate     = flagSpec{name: "update", help: "look references up anew; without arguments all of them"}
 	flagRemote     = flagSpec{name: "remote", arg: "NAME", help: "the remote to push to (default origin, or the only one)"}
+	flagClient     = flagSpec{name: "client", noVariable: true, arg: "NAME", values: mwp.ClientNames, help: "tell this client about mwp; repeatable"}
+	flagUndo       = flagSpec{name: "undo", noVariable: true, help: "with --client: take out what it put in"}
 	flagWithBase   = flagSpec{name: "with-base", help: "add the module that explains the conventions to an LLM"}
 	flagMapVerify  = flagSpec{name: "verify", noVariable: true, help: "run the map's guards first"}
 	flagRelative   = flagSpec{name: "relative-times", help: "how long ago guards passed, instead of when"}
@@ -114,7 +119,14 @@ var (
 	flagNoDiscoveries = flagSpec{name: "no-discoveries", help: "leave discoveries.md as it is"}
 	flagVerifyFormat  = flagSpec{name: "format", arg: "FORMAT", values: verifyFormats, help: "text, json or junit (default text)"}
 	flagVerifyJSON    = flagSpec{name: "json", means: "format=json", help: "the same as --format json"}
+	flagStrictGuards  = flagSpec{name: "strict-guards", noVariable: true, help: "exit with 2 before a write while a guard of the map fails"}
 	flagVerifyJUnit   = flagSpec{name: "junit", means: "format=junit", help: "the same as --format junit"}
+
+	sessionsChoices = []string{"list", "inspect", "rm", "clean"}
+
+	flagLog            = flagSpec{name: "log", arg: "FILE", files: true, help: "write a line for each message to FILE, behind what it holds"}
+	flagInstructions   = flagSpec{name: "instructions", noVariable: true, help: "print what the server tells models, and end"}
+	flagTrustWorkspace = flagSpec{name: "trust-workspace", noVariable: true, help: "let the server run the workspace's guards, until its [trust] tables change"}
 
 	cacheChoices   = []string{"status", "clean", "fsck", "show"}
 	shellChoices   = []string{"bash", "zsh", "fish", "powershell"}
@@ -124,7 +136,7 @@ var (
 )
 
 var commands = [...]*command{
-	&cmdMap, &cmdVerify, &cmdExplain, &cmdLint, &cmdTargets, &cmdImport, &cmdPublish, &cmdInit, &cmdConfig, &cmdCache, &cmdVersion, &cmdHelp, &cmdCompletion,
+	&cmdMap, &cmdVerify, &cmdExplain, &cmdLint, &cmdTargets, &cmdServeMCP, &cmdHook, &cmdImport, &cmdPublish, &cmdInit, &cmdConfig, &cmdCache, &cmdSessions, &cmdVersion, &cmdHelp, &cmdCompletion,
 }
 
 var cmdMap = command{
@@ -136,7 +148,7 @@ left out and why. Without a target it is the map of the whole project. A target
 that does not exist yet is fine.`,
 	flags: []*flagSpec{
 		&flagRender, &flagFormat, &flagMapJSON, &flagBudget, &flagWindow, &flagTokens, &flagStrict, &flagFresh, &flagVerify,
-		&flagNoRoot, &flagAnnotate, &flagOutput, &flagEach, &flagSession, &flagOffline, &flagFloating, &flagInsecure,
+		&flagNoRoot, &flagAnnotate, &flagOutput, &flagEach, &flagSession, &flagFull, &flagOffline, &flagFloating, &flagInsecure,
 		&flagMapVerify, &flagNoDiscoveries, &flagRelative, &flagNow,
 	},
 	words: -1,
@@ -144,6 +156,7 @@ that does not exist yet is fine.`,
 		{"mwp map", "the whole project, as JSON"},
 		{"mwp map dev/browser-sdk/src/client.ts --render markdown", "to paste into an LLM session"},
 		{"mwp map backend --render claude --budget l3=4000 -o map.md", "framed for a model, one budget raised, into a file"},
+		{"mwp map backend/src --render markdown --session review", "only what the session \"review\" has not had yet"},
 	},
 }
 
@@ -227,6 +240,50 @@ comes from.`,
 	},
 }
 
+var cmdServeMCP = command{
+	name: "serve-mcp", summary: "serve maps to an MCP client on stdin and stdout",
+	usage: []string{"mwp serve-mcp [flags]"},
+	text: `A client such as Claude Code, Cursor or VS Code starts it and asks it for maps, by
+the Model Context Protocol: one JSON message a line. It serves one workspace: that
+at --root, else around the working directory, else around $CLAUDE_PROJECT_DIR, and
+looks again at each call until there is one. Behind a handshake an answer leaves
+out what the client was sent before.
+
+It fetches nothing and changes nothing of the project. Guards run only in a
+workspace whose guards this user lets other programs run: ` + "`mwp verify`" + ` in a
+terminal asks, and --trust-workspace says so. It ends when stdin ends.`,
+	flags:   []*flagSpec{&flagLog, &flagInstructions, &flagTrustWorkspace},
+	noPaths: true,
+	examples: []example{
+		{"mwp serve-mcp", "for the workspace around the current directory"},
+		{"mwp serve-mcp --root ~/project --log /tmp/mwp.log", "for a client that starts it elsewhere, with a log"},
+		{"mwp serve-mcp --instructions", "what models are told"},
+	},
+}
+
+var cmdHook = command{
+	name: "hook", summary: "give a harness's model the maps it lacks, at its events",
+	usage: []string{"mwp hook [harness] [flags]"},
+	text: `Reads one event of a conversation as JSON from stdin, as Claude Code, Codex,
+Cursor, Gemini CLI and VS Code send it to their hooks, and prints their answer:
+the map of the project when a conversation starts, what a reader lacks of the
+map of a file or directory when a tool first touches it, and everything again
+after the conversation was compacted. There is no output when there is nothing
+new to say, outside of a project, and for events that mean nothing to it.
+
+Without the harness's name the event says whose it is. Every subagent is a
+reader of its own. What was sent is kept in .mwp/sessions. It runs no guard and
+fetches nothing. It never fails a conversation: what goes wrong is one line on
+stderr, and the exit status is 0, except that --strict-guards blocks with 2.`,
+	flags:   []*flagSpec{&flagStrictGuards},
+	words:   1,
+	choices: harness.HookNames(),
+	examples: []example{
+		{"mwp hook claude < event.json", "what the model would be told"},
+		{"mwp hook --strict-guards", "no writes while a guard of the target fails"},
+	},
+}
+
 var cmdImport = command{
 	name: "import", summary: "fetch modules, pin them, and check what is pinned",
 	usage: []string{"mwp import [reference|path...] [flags]", "mwp import --check", "mwp import outdated"},
@@ -263,7 +320,7 @@ that exists is never moved.`,
 
 var cmdInit = command{
 	name: "init", summary: "make a directory a project, or give it a context file",
-	usage: []string{"mwp init [dir] [flags]"},
+	usage: []string{"mwp init [dir] [flags]", "mwp init [dir] --client NAME [--client NAME...] [--undo] [flags]"},
 	text: `Outside of any project, makes .mwp/config.toml, .mwp/.gitignore, .mwp/intents,
 .mwp/pipelines and an example .mwp-context.md. It never overwrites, and a second
 run does nothing.
@@ -273,13 +330,22 @@ Inside a project it depends on the directory:
     AGENTS.md, ...), one that the workspace lists as a member, and any with
     --member get a .mwp of their own;
   - any other directory that is named gets a .mwp-context.md only.
-A .mwp that is a file stays a file.`,
-	flags: []*flagSpec{&flagMember, &flagDryRun, &flagWithBase},
+A .mwp that is a file stays a file.
+
+With --client it adds the MCP server, and hooks where the client has them, to
+the client's files in the project, shows the difference and changes nothing else
+in them. Where there is an anchor at the directory or above, that is all it
+does. For a client that reads no file of a project it prints what to put where.
+Clients:
+  claude, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode`,
+	flags: []*flagSpec{&flagJSON, &flagMember, &flagDryRun, &flagWithBase, &flagClient, &flagUndo},
 	words: 1,
 	examples: []example{
 		{"mwp init", "make the current directory a project"},
 		{"mwp init backend/api", "inside a project: a context file for that directory"},
 		{"mwp init engine --member", "a project of its own, listed by the workspace"},
+		{"mwp init --client claude --dry-run", "what Claude Code's files would get"},
+		{"mwp init --client claude --undo", "and out again, byte for byte"},
 	},
 }
 
@@ -313,6 +379,26 @@ Damage is never more than a miss: what cannot be read is computed again.`,
 	},
 }
 
+var cmdSessions = command{
+	name: "sessions", summary: "list the readers that maps were sent to, or forget them",
+	usage: []string{"mwp sessions list|clean [flags]", "mwp sessions inspect ID [flags]", "mwp sessions rm ID... [flags]"},
+	text: `  list     ids, when they were made and last used, how many maps each had
+  inspect  which context a session's reader has, and what was asked
+  rm       forget sessions: the next map of each is complete
+  clean    forget those that were last used more than 7 days ago, or what
+           [sessions] max_age says
+A session is made by mwp map --session ID, by a harness's hook, and by the MCP
+server for as long as it runs.`,
+	flags:   []*flagSpec{&flagJSON, &flagOlderThan},
+	words:   -1,
+	noPaths: true,
+	choices: sessionsChoices,
+	examples: []example{
+		{"mwp sessions inspect review", "what the session \"review\" has been sent"},
+		{"mwp sessions clean --older-than 1d", "keep those of today"},
+	},
+}
+
 var cmdVersion = command{
 	name: "version", summary: "print the version",
 	usage:   []string{"mwp version [flags]"},
@@ -330,7 +416,7 @@ var cmdHelp = command{
 	usage:   []string{"mwp help [command|exit-codes|environment|nodes]"},
 	text:    "Without an argument, lists the commands.",
 	words:   1,
-	choices: []string{"map", "verify", "explain", "lint", "targets", "import", "publish", "init", "config", "cache", "version", "completion", "exit-codes", "environment", "nodes"},
+	choices: []string{"map", "verify", "explain", "lint", "targets", "serve-mcp", "hook", "import", "publish", "init", "config", "cache", "sessions", "version", "completion", "exit-codes", "environment", "nodes"},
 	examples: []example{
 		{"mwp help map", "everything about one command"},
 		{"mwp help exit-codes", "what the exit status means"},

@@ -3,14 +3,12 @@ package guard
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path"
 	"strings"
 	"time"
 
-	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
@@ -77,16 +75,16 @@ func equal(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }
 // under a lock for which it waits at most five seconds. What is in the file stays as it
 // is, and decides how lines end. appended is false when the file is full: with five
 // hundred sections, after which one more says so, or with more than 1 MiB. The error is
-// a *FileError; a link, and what is no regular file, are left alone (cas.ErrLink).
-func AppendDiscovery(ctx context.Context, p Project, d Discovery) (appended bool, err error) {
-	err = p.locked(ctx, "discoveries", func(s *side) error {
-		old, err := s.read(DiscoveriesName, maxDiscoveries)
+// a *state.FileError; a link, and what is no regular file, are left alone (cas.ErrLink).
+func AppendDiscovery(ctx context.Context, dir state.Dir, d Discovery) (appended bool, err error) {
+	err = dir.Locked(ctx, "discoveries", func(f *state.Files) error {
+		old, err := f.Read(DiscoveriesName, maxDiscoveries)
 		if err != nil || len(old) > maxDiscoveries {
 			return err
 		}
 		if old == nil {
-			if err := s.write(DiscoveriesName, []byte(discoveriesHeader), quick); err != nil {
-				return fileFailed(err, "make", s.join(DiscoveriesName))
+			if err := f.Create(DiscoveriesName, []byte(discoveriesHeader)); err != nil {
+				return err
 			}
 			old = []byte(discoveriesHeader)
 		}
@@ -100,40 +98,11 @@ func AppendDiscovery(ctx context.Context, p Project, d Discovery) (appended bool
 		default:
 			return nil
 		}
-		if err := s.append(DiscoveriesName, joint(old, section), int64(len(old))); err != nil {
-			appended = false
-			return fileFailed(err, "write", s.join(DiscoveriesName))
-		}
-		return nil
+		err = f.Append(DiscoveriesName, joint(old, section), int64(len(old)))
+		appended = appended && err == nil
+		return err
 	})
 	return appended, err
-}
-
-// append adds to a file that has so many bytes. A write that fails half way, on a full
-// disk, leaves nothing behind.
-func (s *side) append(name string, text []byte, size int64) error {
-	before, err := s.root.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if !before.Mode().IsRegular() {
-		return cas.ErrLink
-	}
-	f, err := s.openSame(name, os.O_WRONLY|os.O_APPEND, before)
-	if err != nil {
-		return err
-	}
-	if err := s.ask("append", name); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	n, err := f.Write(text)
-	if err != nil {
-		// Not if somebody else has written meanwhile.
-		if info, e := f.Stat(); e == nil && info.Size() == size+int64(n) {
-			f.Truncate(size)
-		}
-	}
-	return errors.Join(err, f.Close())
 }
 
 const (
@@ -198,7 +167,9 @@ func fullSection(at int64) string {
 
 // codeSpan returns text as a span of code on one line, which nothing in it can end: a
 // command must not become a heading, a link or an instruction of its own.
-func codeSpan(text string) string { return "`" + strings.ReplaceAll(shown(text), "`", `\x60`) + "`" }
+func codeSpan(text string) string {
+	return "`" + strings.ReplaceAll(state.Shown(text), "`", `\x60`) + "`"
+}
 
 // joint returns what is added so that a section stands apart from what is there, with
 // its ends of lines.

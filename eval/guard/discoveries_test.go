@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
@@ -54,7 +55,7 @@ func found() Discovery {
 	}
 }
 
-func note(t testing.TB, p Project, d Discovery) (appended bool) {
+func note(t testing.TB, p state.Dir, d Discovery) (appended bool) {
 	t.Helper()
 	appended, err := AppendDiscovery(context.Background(), p, d)
 	if err != nil {
@@ -67,7 +68,7 @@ const foundText = "## 2026-05-17T12:00:00Z guard failed\n\n- guard: `./check.sh`
 
 func TestAppendDiscovery(t *testing.T) {
 	p := project(t)
-	path := filepath.Join(p.State, DiscoveriesName)
+	path := filepath.Join(p.Path, DiscoveriesName)
 	recovered := Discovery{Kind: Recovered, At: noon + 60e9, Guard: "./check.sh", DeclaredIn: "svc/.mwp-context.md", Exit: ptr(0)}
 	over := Discovery{Kind: Overridden, At: noon, Guard: "./check.sh", Reason: "timeout", Override: "flaky", Until: noon + 4*3600e9}
 	want := discoveriesHeader + "\n" + foundText
@@ -110,7 +111,7 @@ func TestPeopleWrite(t *testing.T) {
 		{"one CR somewhere", "a\nb\r\n", "\n" + foundText},
 	} {
 		p := project(t)
-		path := filepath.Join(p.State, DiscoveriesName)
+		path := filepath.Join(p.Path, DiscoveriesName)
 		if err := os.WriteFile(path, []byte(c.old), 0o640); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func TestEscaped(t *testing.T) {
 // TestFull: a guard that changes its mind for ever does not fill the project.
 func TestFull(t *testing.T) {
 	p := project(t)
-	path := filepath.Join(p.State, DiscoveriesName)
+	path := filepath.Join(p.Path, DiscoveriesName)
 	text := "# Mine\n" + strings.Repeat("\n"+foundText, maxSections-1)
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
@@ -219,7 +220,7 @@ func TestNotedAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	text := string(readFile(t, filepath.Join(p.State, DiscoveriesName)))
+	text := string(readFile(t, filepath.Join(p.Path, DiscoveriesName)))
 	if n, _ := sections([]byte(text)); n != 8 || strings.Count(text, "# Discoveries\n") != 1 {
 		t.Errorf("%d sections in\n%s", n, text)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 )
 
 const (
@@ -30,6 +31,9 @@ const (
 	decisionContext = "mwp trust decision v1"
 )
 
+// ErrKey is the reason of a state.FileError when the per-user key cannot be used.
+var ErrKey = errors.New("no usable key")
+
 // Key is what a user signs results and decisions with (D-42, D-44). It is safe for
 // concurrent use. A user who has none yet has a Key all the same, which believes
 // nothing and signs nothing.
@@ -44,7 +48,7 @@ type Key struct {
 // is false.
 //
 // A secret that is too short, and a file that anybody else can read or that is no
-// key, are a *FileError. They are never replaced by a new key, because everything
+// key, are a *state.FileError. They are never replaced by a new key, because everything
 // that was signed with the old one would count for nothing from then on.
 func OpenKey(stateDir, secret string) (*Key, error) {
 	if secret != "" {
@@ -54,14 +58,14 @@ func OpenKey(stateDir, secret string) (*Key, error) {
 		return &Key{signer: noSigner}, nil
 	}
 	path := filepath.Join(stateDir, keyName)
-	b, err := readPrivate(path, keyBytes+1)
+	b, err := state.ReadPrivate(path, keyBytes+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Key{signer: noSigner}, nil
 	case err != nil:
 		return nil, keyError(path, err)
 	case len(b) != keyBytes:
-		return nil, keyError(path, unfit(fmt.Sprintf("expected a key of %d bytes, found %s", keyBytes, countUpTo(len(b), keyBytes))))
+		return nil, keyError(path, state.Unfit{Problem: fmt.Sprintf("expected a key of %d bytes, found %s", keyBytes, countUpTo(len(b), keyBytes))})
 	}
 	return newKey([keyBytes]byte(b)), nil
 }
@@ -75,10 +79,10 @@ func CreateKey(ctx context.Context, stateDir, secret string) (*Key, error) {
 		return k, err
 	}
 	if stateDir == "" {
-		return nil, &FileError{
+		return nil, &state.FileError{
 			Message: "there is no place for the key that signs results and decisions: the per-user state directory is not known",
 			Hint:    "set HOME or XDG_STATE_HOME, or put a long random text into MWP_TRUST_KEY",
-			cause:   ErrUnwritable,
+			Reason:  state.ErrUnwritable,
 		}
 	}
 	if err := makeKey(ctx, stateDir); err != nil {
@@ -89,15 +93,15 @@ func CreateKey(ctx context.Context, stateDir, secret string) (*Key, error) {
 
 // makeKey puts random bytes into the key file unless there is one.
 func makeKey(ctx context.Context, stateDir string) error {
-	return Personal{Dir: stateDir}.locked(ctx, func(dir *side) error {
-		if _, err := dir.root.Lstat(keyName); !errors.Is(err, fs.ErrNotExist) {
+	return state.Private{Path: stateDir}.Locked(ctx, func(f *state.Files) error {
+		if missing, err := f.Missing(keyName); !missing {
 			return err // of several first runs, this is not the first
 		}
 		var b [keyBytes]byte
 		if err := random(b[:]); err != nil {
-			return fileFailed(err, "get random bytes for", filepath.Join(stateDir, keyName))
+			return state.Failed(err, "get random bytes for", filepath.Join(stateDir, keyName))
 		}
-		return dir.replace(keyName, b[:], durable)
+		return f.Replace(keyName, b[:], state.Durable)
 	})
 }
 
@@ -106,10 +110,10 @@ func makeKey(ctx context.Context, stateDir string) error {
 func keyFromText(secret string) (*Key, error) {
 	text := strings.TrimSpace(secret)
 	if len(text) < minSecret {
-		return nil, &FileError{
+		return nil, &state.FileError{
 			Message: fmt.Sprintf("MWP_TRUST_KEY: expected at least %d bytes, found %d without the blanks around them", minSecret, len(text)),
 			Hint:    "put a long random text there, such as `openssl rand -hex 32` prints, or unset it",
-			cause:   ErrKey,
+			Reason:  ErrKey,
 		}
 	}
 	return newKey(cas.Derive(secretContext).Key([]byte(text))), nil
@@ -140,12 +144,12 @@ func isSigner(s string) bool {
 }
 
 func keyError(path string, err error) error {
-	e := &FileError{Message: "the key that signs results and decisions: " + shown(path) + ": " + plain(err).Error(), cause: errors.Join(ErrKey, err)}
-	if _, ok := errors.AsType[unfit](err); ok {
-		e.Hint = "see how it came to this; moved away, the next run makes a new key, and what was signed with the old one counts for nothing"
-	}
-	if _, ok := errors.AsType[readable](err); ok {
+	e := &state.FileError{Message: "the key that signs results and decisions: " + state.Shown(path) + ": " + state.Plain(err).Error(), Reason: errors.Join(ErrKey, err)}
+	switch u, ok := errors.AsType[state.Unfit](err); {
+	case u.Exposed:
 		e.Hint = "if nobody else can have read it, `chmod 600` it; else move it away, and the next run makes a new key"
+	case ok:
+		e.Hint = "see how it came to this; moved away, the next run makes a new key, and what was signed with the old one counts for nothing"
 	}
 	return e
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/model-workspace-protocol/mwp/eval/state"
 )
 
 func TestCreateKey(t *testing.T) {
@@ -87,12 +89,12 @@ func TestKeyFromText(t *testing.T) {
 		{"x" + strings.Repeat(" ", 30), "MWP_TRUST_KEY: expected at least 16 bytes, found 1 without the blanks around them"},
 	} {
 		_, err := OpenKey(dir, c.secret)
-		var f *FileError
+		var f *state.FileError
 		if !errors.Is(err, ErrKey) || !errors.As(err, &f) || f.Message != c.want || f.Hint == "" {
 			t.Errorf("OpenKey(%q) = %v", c.secret, err)
 		}
 	}
-	if _, err := CreateKey(context.Background(), "", ""); !errors.Is(err, ErrUnwritable) {
+	if _, err := CreateKey(context.Background(), "", ""); !errors.Is(err, state.ErrUnwritable) {
 		t.Errorf("CreateKey without a place = %v", err)
 	}
 	if k, err := OpenKey("", ""); err != nil || k.Exists() {

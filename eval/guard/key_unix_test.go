@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 )
 
 // TestKeyFile: a file that is no key of this user's alone is an error, and stays.
@@ -77,7 +78,7 @@ func TestKeyFile(t *testing.T) {
 				func() (*Key, error) { return CreateKey(context.Background(), dir, "") },
 			} {
 				k, err := open()
-				var f *FileError
+				var f *state.FileError
 				if !errors.Is(err, ErrKey) || !errors.As(err, &f) || f.Hint == "" || k != nil ||
 					f.Message != "the key that signs results and decisions: "+path+": "+c.want {
 					t.Errorf("%+v, %v", k, err)
@@ -108,7 +109,7 @@ func TestPersonalModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := CreateKey(context.Background(), open, "")
-	var f *FileError
+	var f *state.FileError
 	if !errors.As(err, &f) || !strings.Contains(f.Message, "found mode 0777") || f.Hint == "" || namesIn(t, open) != "" {
 		t.Errorf("CreateKey where everybody writes = %v", err)
 	}
@@ -136,12 +137,12 @@ func TestReadOnly(t *testing.T) {
 	k := textKey(t, "ann")
 	p := project(t)
 	record(t, p, k, sample(1))
-	lock := TrustLock{Project: p, Key: k, Root: "/w"}
+	lock := TrustLock{State: p, Key: k, Root: "/w"}
 	g := AdHoc{Command: "./x"}
 	if err := lock.Decide(context.Background(), g, Yes, testTime); err != nil {
 		t.Fatal(err)
 	}
-	fresh := Project{State: filepath.Join(t.TempDir(), ".mwp.d")}
+	fresh := state.Dir{Path: filepath.Join(t.TempDir(), ".mwp.d")}
 	home := t.TempDir()
 	deny := func(dir string) {
 		if err := os.Chmod(dir, 0o555); err != nil {
@@ -149,8 +150,8 @@ func TestReadOnly(t *testing.T) {
 		}
 		t.Cleanup(func() { os.Chmod(dir, 0o755) })
 	}
-	deny(p.State)
-	deny(filepath.Dir(fresh.State))
+	deny(p.Path)
+	deny(filepath.Dir(fresh.Path))
 	deny(home)
 	for name, try := range map[string]func() error{
 		"ledger": func() error {
@@ -177,8 +178,8 @@ func TestReadOnly(t *testing.T) {
 			return Personal{Dir: filepath.Join(home, "mwp")}.Trust(context.Background(), "/w", cas.Digest{}, Yes, testTime)
 		},
 	} {
-		var f *FileError
-		if err := try(); !errors.Is(err, ErrUnwritable) || !errors.As(err, &f) || f.Hint == "" || !strings.HasSuffix(f.Message, "permission denied") {
+		var f *state.FileError
+		if err := try(); !errors.Is(err, state.ErrUnwritable) || !errors.As(err, &f) || f.Hint == "" || !strings.HasSuffix(f.Message, "permission denied") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -2,13 +2,12 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
@@ -151,14 +150,14 @@ func (r *Records) Set(rec Record) {
 //
 // A file that does not count as a whole is kept beside the new one, once, as
 // guards.cache.json.broken, and problem is what Problem says of it. The error is change's
-// own, or a *FileError; then the file is as it was. Without a key to sign with Update
+// own, or a *state.FileError; then the file is as it was. Without a key to sign with Update
 // panics.
-func (l *Ledger) Update(ctx context.Context, p Project, change func(*Records) error) (problem string, err error) {
+func (l *Ledger) Update(ctx context.Context, dir state.Dir, change func(*Records) error) (problem string, err error) {
 	if !l.key.Exists() {
 		panic("guard.Ledger.Update: no key to sign with")
 	}
-	err = p.locked(ctx, "guards", func(s *side) error {
-		text, err := s.read(LedgerName, MaxLedger)
+	err = dir.Locked(ctx, "guards", func(f *state.Files) error {
+		text, err := f.Read(LedgerName, MaxLedger)
 		if err != nil {
 			return err
 		}
@@ -169,11 +168,11 @@ func (l *Ledger) Update(ctx context.Context, p Project, change func(*Records) er
 			return err
 		}
 		if problem != "" {
-			if err := s.keepBroken(LedgerName, text); err != nil {
+			if err := f.KeepBroken(LedgerName, text); err != nil {
 				return err
 			}
 		}
-		return s.replace(LedgerName, r.text(), quick)
+		return f.Replace(LedgerName, r.text(), state.Quick)
 	})
 	return problem, err
 }
@@ -206,15 +205,4 @@ func (r *Records) text() []byte {
 		list = append(list, listed{k, r.ledger.Signer(), own.Run.RanAt, own.text})
 	}
 	return appendList(nil, ledgerList, bounded(list, r.ledger.Signer(), MaxLedger))
-}
-
-// brokenSuffix is what the name of a file gets that was set aside.
-const brokenSuffix = ".broken"
-
-// keepBroken keeps a copy of a file that is about to be replaced, unless there is one.
-func (s *side) keepBroken(name string, content []byte) error {
-	if _, err := s.root.Lstat(name + brokenSuffix); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return s.replace(name+brokenSuffix, content, quick)
 }

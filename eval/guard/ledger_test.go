@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
@@ -29,10 +30,10 @@ func textKey(t testing.TB, name string) *Key {
 }
 
 // project returns a workspace with an empty state directory.
-func project(t testing.TB) Project {
+func project(t testing.TB) state.Dir {
 	t.Helper()
-	p := Project{State: filepath.Join(t.TempDir(), ".mwp"), Ignore: "cache/\n*.tmp\n"}
-	if err := os.Mkdir(p.State, 0o777); err != nil {
+	p := state.Dir{Path: filepath.Join(t.TempDir(), ".mwp"), Ignore: "cache/\n*.tmp\n"}
+	if err := os.Mkdir(p.Path, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -64,7 +65,7 @@ func overridden(n int) Record {
 }
 
 // record writes records into the ledger of a workspace.
-func record(t testing.TB, p Project, k *Key, records ...Record) (problem string) {
+func record(t testing.TB, p state.Dir, k *Key, records ...Record) (problem string) {
 	t.Helper()
 	problem, err := NewLedger(k).Update(context.Background(), p, func(r *Records) error {
 		for _, rec := range records {
@@ -87,7 +88,9 @@ func readFile(t testing.TB, path string) []byte {
 	return b
 }
 
-func ledgerOf(t testing.TB, p Project) []byte { return readFile(t, filepath.Join(p.State, LedgerName)) }
+func ledgerOf(t testing.TB, p state.Dir) []byte {
+	return readFile(t, filepath.Join(p.Path, LedgerName))
+}
 
 // namesIn returns what is in a directory.
 func namesIn(t testing.TB, dir string) string {
@@ -169,7 +172,7 @@ func TestLedgerText(t *testing.T) {
 	if !json.Valid([]byte(got)) {
 		t.Error("encoding/json does not take it")
 	}
-	if got, want := namesIn(t, p.State), ".gitignore cache guards.cache.json"; got != want {
+	if got, want := namesIn(t, p.Path), ".gitignore cache guards.cache.json"; got != want {
 		t.Errorf("the state directory holds %s, want %s", got, want)
 	}
 }
@@ -287,7 +290,7 @@ func TestSharedSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	record(t, p, textKey(t, "ci"), sample(1))
-	if err := os.WriteFile(filepath.Join(q.State, LedgerName), ledgerOf(t, p), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(q.Path, LedgerName), ledgerOf(t, p), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	blanks, err := OpenKey(t.TempDir(), "\tci has a long secret \r\n")
@@ -444,7 +447,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"a byte-order mark", "\ufeff" + whole, `1:1: expected {, found \ufeff; what follows counts for nothing`, false},
 	} {
 		p := project(t)
-		path := filepath.Join(p.State, LedgerName)
+		path := filepath.Join(p.Path, LedgerName)
 		if err := os.WriteFile(path, []byte(c.text), 0o640); err != nil {
 			t.Fatal(err)
 		}
@@ -476,7 +479,7 @@ func TestBrokenFiles(t *testing.T) {
 func TestBrokenIsKeptOnce(t *testing.T) {
 	p := project(t)
 	k := textKey(t, "ann")
-	path := filepath.Join(p.State, LedgerName)
+	path := filepath.Join(p.Path, LedgerName)
 	for i := range 3 {
 		if err := os.WriteFile(path, fmt.Append(nil, "broken ", i), 0o666); err != nil {
 			t.Fatal(err)
@@ -486,7 +489,7 @@ func TestBrokenIsKeptOnce(t *testing.T) {
 	if got := string(readFile(t, path+".broken")); got != "broken 0" {
 		t.Errorf("kept aside: %q", got)
 	}
-	if got, want := namesIn(t, p.State), ".gitignore cache guards.cache.json guards.cache.json.broken"; got != want {
+	if got, want := namesIn(t, p.Path), ".gitignore cache guards.cache.json guards.cache.json.broken"; got != want {
 		t.Errorf("the state directory holds %s, want %s", got, want)
 	}
 }
@@ -494,7 +497,7 @@ func TestBrokenIsKeptOnce(t *testing.T) {
 func TestHugeFile(t *testing.T) {
 	p := project(t)
 	k := textKey(t, "ann")
-	path := filepath.Join(p.State, LedgerName)
+	path := filepath.Join(p.Path, LedgerName)
 	huge := make([]byte, MaxLedger+100)
 	if err := os.WriteFile(path, huge, 0o666); err != nil {
 		t.Fatal(err)
@@ -540,7 +543,7 @@ func TestDoubled(t *testing.T) {
 			t.Errorf("%s: %+v, problem %q", name, got.Run, problem)
 		}
 		p := project(t)
-		if err := os.WriteFile(filepath.Join(p.State, LedgerName), text, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(p.Path, LedgerName), text, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		record(t, p, k, sample(7))
@@ -615,27 +618,25 @@ func TestUpdateFails(t *testing.T) {
 	}()
 }
 
-// TestBusy: a lock that another process holds is waited for, and then named (D-103).
+// TestBusy: a lock that another process holds is waited for, and then named.
 func TestBusy(t *testing.T) {
 	p := project(t)
 	k := textKey(t, "ann")
 	record(t, p, k, sample(1))
-	lock := filepath.Join(p.State, "cache", "locks", "guards")
+	lock := filepath.Join(p.Path, "cache", "locks", "guards")
 	unlock, err := cas.Lock(context.Background(), lock, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.patience = time.Millisecond
-	_, err = NewLedger(k).Update(context.Background(), p, func(*Records) error { t.Error("called without the lock"); return nil })
-	var f *FileError
-	if !errors.Is(err, ErrBusy) || !errors.As(err, &f) || f.Message != "lock "+lock+": another process has held it for 1ms" || f.Hint == "" {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	_, err = NewLedger(k).Update(ctx, p, func(*Records) error { t.Error("called without the lock"); return nil })
+	var f *state.FileError
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &f) || f.Message != "lock "+lock+": given up" {
 		t.Errorf("Update = %v", err)
 	}
 	unlock()
 	record(t, p, k, sample(2))
-	if lockPatience != 5*time.Second {
-		t.Errorf("the patience is %v", lockPatience)
-	}
 }
 
 func TestGoroutines(t *testing.T) {

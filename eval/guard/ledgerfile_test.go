@@ -13,45 +13,33 @@ import (
 	"testing"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 )
 
 // childEnv makes TestChild a second process that records, see there.
 const childEnv = "MWP_GUARD_TEST_LEDGER"
 
 // TestChild is the second process: it records n runs, from a first one on, in a state
-// directory, and kills itself before a step of the last if one is given.
+// directory.
 func TestChild(t *testing.T) {
 	args := strings.Split(os.Getenv(childEnv), "\n")
-	if len(args) != 4 {
+	if len(args) != 3 {
 		t.Skip("only as a second process")
 	}
-	p := Project{State: args[0]}
+	p := state.Dir{Path: args[0]}
 	first, _ := strconv.Atoi(args[1])
 	n, _ := strconv.Atoi(args[2])
 	fmt.Println("ready")
 	bufio.NewReader(os.Stdin).ReadString('\n')
 	for i := range n {
-		if i == n-1 {
-			p.step = func(op, name string) error {
-				if op+" "+name == args[3] {
-					self, err := os.FindProcess(os.Getpid())
-					if err == nil {
-						err = self.Kill()
-					}
-					fmt.Println("not killed:", err)
-					select {}
-				}
-				return nil
-			}
-		}
 		record(t, p, textKey(t, "ann"), sample(first+i))
 	}
 }
 
-func child(t *testing.T, p Project, first, n int, step string) *exec.Cmd {
+func child(t *testing.T, p state.Dir, first, n int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.count=1")
-	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{p.State, strconv.Itoa(first), strconv.Itoa(n), step}, "\n"))
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{p.Path, strconv.Itoa(first), strconv.Itoa(n)}, "\n"))
 	cmd.Stderr = os.Stderr
 	return cmd
 }
@@ -68,7 +56,7 @@ func TestProcesses(t *testing.T) {
 	}
 	var seconds []second
 	for i := range 2 {
-		cmd := child(t, p, 100*(i+1), each, "")
+		cmd := child(t, p, 100*(i+1), each)
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -111,76 +99,19 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestKilled: whenever the process ends, the file is the old one or the new one, the lock
-// is free, and the next writer cleans up.
-func TestKilled(t *testing.T) {
-	k := textKey(t, "ann")
-	for _, step := range []string{"write guards.cache.json.tmp", "rename guards.cache.json"} {
-		p := project(t)
-		record(t, p, k, sample(1))
-		cmd := child(t, p, 2, 2, step)
-		cmd.Stdin = strings.NewReader("\n")
-		out, err := cmd.Output()
-		if _, ended := err.(*exec.ExitError); !ended || strings.Contains(string(out), "not killed") {
-			t.Fatalf("%s: the process was not killed: %v: %s", step, err, out)
-		}
-		states, problem := NewLedger(k).parse(ledgerOf(t, p))
-		if len(states) != 2 || problem != "" {
-			t.Errorf("%s: %d records, want 2; problem %q", step, len(states), problem)
-		}
-		_, err = os.Lstat(filepath.Join(p.State, LedgerName+".tmp"))
-		if (err == nil) != strings.HasPrefix(step, "rename") {
-			t.Errorf("%s: the temporary file: %v", step, err)
-		}
-		record(t, p, k, sample(4))
-		states, problem = NewLedger(k).parse(ledgerOf(t, p))
-		if len(states) != 3 || problem != "" {
-			t.Errorf("%s: %d records after the next, want 3; problem %q", step, len(states), problem)
-		}
-		if got, want := namesIn(t, p.State), ".gitignore cache guards.cache.json"; got != want {
-			t.Errorf("%s: the state directory holds %s, want %s", step, got, want)
-		}
-	}
-}
-
-// TestStepFails: an error at any change leaves the old file, no half of the new one, and
-// says where it happened.
-func TestStepFails(t *testing.T) {
-	stop := errors.New("stop")
-	k := textKey(t, "ann")
-	for _, at := range []string{"write guards.cache.json.tmp", "rename guards.cache.json"} {
-		p := project(t)
-		record(t, p, k, sample(1))
-		before := string(ledgerOf(t, p))
-		p.step = func(op, name string) error {
-			if op+" "+name == at {
-				return stop
-			}
-			return nil
-		}
-		_, err := NewLedger(k).Update(context.Background(), p, func(r *Records) error { r.Set(sample(2)); return nil })
-		if !errors.Is(err, stop) || !strings.HasPrefix(err.Error(), "write "+filepath.Join(p.State, LedgerName)+": ") {
-			t.Errorf("%s: %v", at, err)
-		}
-		if got := namesIn(t, p.State); got != ".gitignore cache guards.cache.json" || string(ledgerOf(t, p)) != before {
-			t.Errorf("%s: the state directory holds %s, or the ledger changed", at, got)
-		}
-	}
-}
-
 // TestNothingIsWrittenThroughLinks: a repository can carry links where its state belongs.
 // What they lead to stays as it is, and so do they.
 func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	k := textKey(t, "ann")
-	writes := map[string]func(p Project) error{
-		LedgerName: func(p Project) error {
+	writes := map[string]func(p state.Dir) error{
+		LedgerName: func(p state.Dir) error {
 			_, err := NewLedger(k).Update(context.Background(), p, func(r *Records) error { r.Set(sample(1)); return nil })
 			return err
 		},
-		TrustName: func(p Project) error {
+		TrustName: func(p state.Dir) error {
 			return TrustLock{p, k, "/w"}.Decide(context.Background(), approved(), Yes, testTime)
 		},
-		DiscoveriesName: func(p Project) error {
+		DiscoveriesName: func(p state.Dir) error {
 			_, err := AppendDiscovery(context.Background(), p, found())
 			return err
 		},
@@ -215,7 +146,7 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 				if err := os.Symlink(victim, filepath.Join(dir, link)); err != nil {
 					t.Skip(err)
 				}
-				err := write(Project{State: filepath.Join(dir, ".mwp")})
+				err := write(state.Dir{Path: filepath.Join(dir, ".mwp")})
 				if lock := strings.HasSuffix(link, "locks/guards"); err == nil || !lock && !errors.Is(err, cas.ErrLink) {
 					t.Errorf("%s, %s a link: %v", name, link, err)
 				}
@@ -241,7 +172,7 @@ func TestLinksOfTemporaries(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("somebody's"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	temp := filepath.Join(p.State, LedgerName+".tmp")
+	temp := filepath.Join(p.Path, LedgerName+".tmp")
 	if err := os.Symlink(victim, temp); err != nil {
 		t.Skip(err)
 	}
@@ -254,10 +185,10 @@ func TestLinksOfTemporaries(t *testing.T) {
 		t.Errorf("the victim is now %q", b)
 	}
 	// A place for a broken file that is taken is left as it is.
-	if err := os.Symlink(victim, filepath.Join(p.State, LedgerName+brokenSuffix)); err != nil {
+	if err := os.Symlink(victim, filepath.Join(p.Path, LedgerName+".broken")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(p.State, LedgerName), []byte("broken"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(p.Path, LedgerName), []byte("broken"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	record(t, p, k, sample(3))
@@ -268,9 +199,9 @@ func TestLinksOfTemporaries(t *testing.T) {
 
 // TestReadNoLink: a lock that is a link is no lock.
 func TestReadNoLink(t *testing.T) {
-	l := TrustLock{Project: project(t), Key: textKey(t, "ann"), Root: "/w"}
+	l := TrustLock{State: project(t), Key: textKey(t, "ann"), Root: "/w"}
 	decide(t, l, approved(), Yes, 0)
-	path := filepath.Join(l.Project.State, TrustName)
+	path := filepath.Join(l.State.Path, TrustName)
 	if err := os.Rename(path, path+"2"); err != nil {
 		t.Fatal(err)
 	}
@@ -287,10 +218,10 @@ func TestReadNoLink(t *testing.T) {
 func TestIgnore(t *testing.T) {
 	k := textKey(t, "ann")
 	for old, want := range map[string]string{"": "cache/\n", "mine\n": "mine\n"} {
-		p := Project{State: filepath.Join(t.TempDir(), ".mwp.d"), Ignore: "cache/\n"}
-		path := filepath.Join(p.State, ".gitignore")
+		p := state.Dir{Path: filepath.Join(t.TempDir(), ".mwp.d"), Ignore: "cache/\n"}
+		path := filepath.Join(p.Path, ".gitignore")
 		if old != "" {
-			if err := os.Mkdir(p.State, 0o777); err != nil {
+			if err := os.Mkdir(p.Path, 0o777); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(path, []byte(old), 0o666); err != nil {
@@ -302,20 +233,9 @@ func TestIgnore(t *testing.T) {
 			t.Errorf("the ignore file is %q, want %q", got, want)
 		}
 	}
-	p := Project{State: filepath.Join(t.TempDir(), ".mwp.d")}
+	p := state.Dir{Path: filepath.Join(t.TempDir(), ".mwp.d")}
 	record(t, p, k, sample(1))
-	if got, want := namesIn(t, p.State), "cache guards.cache.json"; got != want {
+	if got, want := namesIn(t, p.Path), "cache guards.cache.json"; got != want {
 		t.Errorf("the state directory holds %s, want %s", got, want)
-	}
-}
-
-func TestShown(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "", "a b'c\"": "a b'c\"", "é𝒳": "é𝒳", "\n\t\x00": `\n\t\x00`, "\u202e": `\u202e`, "\xff\ufffd": `\xff` + "\ufffd", "\u00a0": `\u00a0`,
-		strings.Repeat("é", 500): strings.Repeat("é", 500), strings.Repeat("é", 501): strings.Repeat("é", 500) + "…",
-	} {
-		if got := shown(in); got != want {
-			t.Errorf("shown(%q) = %q, want %q", in, got, want)
-		}
 	}
 }

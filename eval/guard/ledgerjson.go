@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 )
 
 // jsonReader reads the JSON that this package writes, and little else: fields come in
@@ -373,7 +374,7 @@ func (r *jsonReader) place() string {
 		if c == utf8.RuneError && size == 1 {
 			found = fmt.Sprintf(`\x%02x`, rest[0])
 		} else {
-			found = shown(rest[:size])
+			found = state.Shown(rest[:size])
 		}
 	}
 	return fmt.Sprintf("%d:%d: expected %s, found %s", line, column, r.want, found)

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -343,14 +344,21 @@ func TestTimeout(t *testing.T) {
 		for _, grace := range []time.Duration{0, 10 * time.Millisecond} {
 			t.Run(fmt.Sprint(name, " grace ", grace), func(t *testing.T) {
 				j := sh(t, script)
-				j.Timeout, j.Grace = 200*time.Millisecond, grace
-				o := run(t, j)
-				want := "failed timeout: it ran longer than 200ms and was ended"
-				if got := short(o); got != want || !strings.HasPrefix(string(o.Output), "started\n") {
-					t.Errorf("%s, wrote %q, want %s", got, o.Output, want)
+				j.Grace = grace
+				var o guard.Outcome
+				// A machine that is busy may take longer than that to start a shell.
+				for j.Timeout = 100 * time.Millisecond; j.Timeout < time.Minute && len(o.Output) == 0; j.Timeout *= 2 {
+					o = run(t, j)
+					want := fmt.Sprintf("failed timeout: it ran longer than %v and was ended", j.Timeout)
+					if got := short(o); got != want {
+						t.Errorf("%s, want %s", got, want)
+					}
+					if o.Duration < j.Timeout || o.Started.IsZero() {
+						t.Errorf("started %v, took %v", o.Started, o.Duration)
+					}
 				}
-				if o.Duration < j.Timeout || o.Started.IsZero() {
-					t.Errorf("started %v, took %v", o.Started, o.Duration)
+				if !strings.HasPrefix(string(o.Output), "started\n") {
+					t.Errorf("wrote %q", o.Output)
 				}
 			})
 		}
@@ -497,40 +505,55 @@ func TestKilledParent(t *testing.T) {
 	}
 }
 
+// leavesNothingOpen does something twice, and wants nothing of the second time to stay:
+// no descriptor, no goroutine. The first time may open what a process opens once, and
+// what is on its way out is given time; what the rest of the process closes in between
+// does not matter.
+func leavesNothingOpen(t *testing.T, do func()) {
+	t.Helper()
+	// The garbage collector closes files that were forgotten, and would hide that.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	do()
+	before, routines := descriptors(t), runtime.NumGoroutine()
+	do()
+	var more []string
+	for range 5000 {
+		more = slices.DeleteFunc(descriptors(t), func(d string) bool { return slices.Contains(before, d) })
+		if len(more) == 0 && runtime.NumGoroutine() <= routines {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Errorf("left open: %q; %d goroutines, %d before", more, runtime.NumGoroutine(), routines)
+}
+
+// descriptors lists what this process has open: number, device and file, because a number
+// is soon taken again.
 func descriptors(t *testing.T) []string {
 	t.Helper()
-	names := list(t, "/dev/fd")
 	var out []string
-	for _, n := range names {
-		if to, err := os.Readlink("/dev/fd/" + n); err == nil && !strings.HasSuffix(to, "/fd") {
-			out = append(out, n)
+	for _, name := range list(t, "/dev/fd") {
+		var stat syscall.Stat_t
+		fd, _ := strconv.Atoi(name)
+		if syscall.Fstat(fd, &stat) == nil { // not the one that the list was read from
+			out = append(out, fmt.Sprint(fd, ": ", stat.Dev, " ", stat.Ino))
 		}
 	}
 	return out
 }
 
-// Two hundred guards leave nothing open: no file, no goroutine, no process.
+// Many guards leave nothing open: no file, no goroutine, no process.
 func TestManyGuards(t *testing.T) {
 	if _, err := os.Stat("/dev/fd/0"); err != nil {
 		t.Skipf("NOT TESTED: %v", err)
 	}
 	kinds := []guard.Job{sh(t, "echo a; sleep 1000 & exit 0"), sh(t, "kill -9 $$"), argv(t, "true"), argv(t, "no-such-program"), sh(t, "exec sleep 1000")}
 	kinds[4].Timeout = time.Millisecond
-	one := func(n int) { run(t, kinds[n%len(kinds)]) }
-	for n := range kinds {
-		one(n)
-	}
-	files, routines := descriptors(t), runtime.NumGoroutine()
-	for n := range 200 {
-		one(n)
-	}
-	if diff := cmp.Diff(files, descriptors(t)); diff != "" {
-		t.Error(diff)
-	}
-	// The last starter may be on its way out.
-	if n := runtime.NumGoroutine(); n > routines+1 {
-		t.Errorf("%d goroutines, %d before", n, routines)
-	}
+	leavesNothingOpen(t, func() {
+		for n := range 100 {
+			run(t, kinds[n%len(kinds)])
+		}
+	})
 }
 
 func TestExclusive(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 // a guard, and takes it. So a guard that two processes want to run at the same time
 // runs once: whoever has had to wait reads the record again before running it.
 //
-// The lock is a file named after the key in lockDir, which is Project.Locks and is made
-// for the user alone if it is missing. It stays; removing it while somebody waits would make two locks of
-// one. The lock ends with this process, and the guard does not have it. waiting is
+// The lock is a file named after the key in lockDir, which is state.Dir.Locks and is made
+// for the user alone if it is missing. It stays; removing it while somebody waits would
+// make two locks of one. The lock ends with this process, and the guard does not have it. waiting is
 // called once after a second, if not nil. The error wraps ctx's when that is done.
 func Exclusive(ctx context.Context, lockDir, key string, waiting func()) (unlock func() error, err error) {
 	if err := checkName(key); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 )
 
 const (
@@ -71,8 +72,8 @@ type Answer struct {
 // rests on more files than the lock can digest, so a lock that this user signed for
 // one tree must say nothing about another one into which somebody put a copy.
 type TrustLock struct {
-	Project Project
-	Key     *Key
+	State state.Dir
+	Key   *Key
 	// Root is the absolute path of the workspace, links resolved.
 	Root string
 }
@@ -101,15 +102,15 @@ type decision struct {
 	text    string
 }
 
-// Read returns the decisions. The error is a *FileError; without a file there are no
+// Read returns the decisions. The error is a *state.FileError; without a file there are no
 // decisions and no error.
 func (t TrustLock) Read() (*Decisions, error) {
-	s, err := t.Project.open(false)
-	if s == nil || err != nil {
+	f, err := t.State.Open()
+	if f == nil || err != nil {
 		return &Decisions{lock: t}, err
 	}
-	defer s.close()
-	text, err := s.read(TrustName, maxTrust)
+	defer f.Close()
+	text, err := f.Read(TrustName, maxTrust)
 	return t.parse(text), err
 }
 
@@ -220,24 +221,24 @@ func (t TrustLock) binding(g AdHoc) [32]byte {
 // Decide records Yes or Never, in the place of an earlier decision about exactly the
 // same. It reads and replaces the file under a lock, which it waits for at most five
 // seconds (D-103); a damaged file is kept beside it, once, as trust.lock.broken. The
-// error is a *FileError. Without a key, and for another verdict, it panics.
+// error is a *state.FileError. Without a key, and for another verdict, it panics.
 func (t TrustLock) Decide(ctx context.Context, g AdHoc, v Verdict, at time.Time) error {
 	if !t.Key.Exists() || v != Yes && v != Never {
 		panic(fmt.Sprintf("guard.TrustLock.Decide(%v): no key, or no decision", v))
 	}
-	return t.Project.locked(ctx, "trust", func(s *side) error {
-		text, err := s.read(TrustName, maxTrust)
+	return t.State.Locked(ctx, "trust", func(f *state.Files) error {
+		text, err := f.Read(TrustName, maxTrust)
 		if err != nil {
 			return err
 		}
 		d := t.parse(text)
 		if d.Problem != "" {
-			if err := s.keepBroken(TrustName, text); err != nil {
+			if err := f.KeepBroken(TrustName, text); err != nil {
 				return err
 			}
 		}
 		d.set(t.sign(g, v, wholeMillis(at.UnixNano())))
-		return s.replace(TrustName, d.format(), durable)
+		return f.Replace(TrustName, d.format(), state.Durable)
 	})
 }
 

@@ -42,7 +42,7 @@ func answer(t testing.TB, l TrustLock, g AdHoc) Answer {
 func with(g AdHoc, change func(*AdHoc)) AdHoc { change(&g); return g }
 
 func TestTrustLock(t *testing.T) {
-	l := TrustLock{Project: project(t), Key: textKey(t, "ann"), Root: "/home/ann/p"}
+	l := TrustLock{State: project(t), Key: textKey(t, "ann"), Root: "/home/ann/p"}
 	g := approved()
 	if got := answer(t, l, g); got.Verdict != Unknown {
 		t.Errorf("without a file: %+v", got)
@@ -83,7 +83,7 @@ func TestTrustLock(t *testing.T) {
 	if got := answer(t, l, g); got.Verdict != Never {
 		t.Errorf("after never: %+v", got)
 	}
-	if got := strings.Count(string(readFile(t, filepath.Join(l.Project.State, TrustName))), `"command"`); got != 2 {
+	if got := strings.Count(string(readFile(t, filepath.Join(l.State.Path, TrustName))), `"command"`); got != 2 {
 		t.Errorf("%d decisions, want 2", got)
 	}
 }
@@ -91,7 +91,7 @@ func TestTrustLock(t *testing.T) {
 // TestNearest: the answer is about the decision that differs least, of several the
 // newest.
 func TestNearest(t *testing.T) {
-	l := TrustLock{Project: project(t), Key: textKey(t, "ann"), Root: "/w"}
+	l := TrustLock{State: project(t), Key: textKey(t, "ann"), Root: "/w"}
 	g := approved()
 	decide(t, l, with(g, func(g *AdHoc) { g.Commit, g.Script = "1", cas.Digest{1} }), Never, 3*time.Hour)
 	decide(t, l, with(g, func(g *AdHoc) { g.Script = cas.Digest{2} }), Yes, time.Hour)
@@ -104,7 +104,7 @@ func TestNearest(t *testing.T) {
 
 // TestTrustOfOthers: a lock that comes with a repository decides nothing, and is kept.
 func TestTrustOfOthers(t *testing.T) {
-	ann := TrustLock{Project: project(t), Key: textKey(t, "ann"), Root: "/w"}
+	ann := TrustLock{State: project(t), Key: textKey(t, "ann"), Root: "/w"}
 	bob, none := ann, ann
 	bob.Key, none.Key = textKey(t, "bob"), &Key{signer: noSigner}
 	decide(t, ann, approved(), Yes, 0)
@@ -128,11 +128,11 @@ func TestTrustOfOthers(t *testing.T) {
 
 // TestTrustFlippedBits: no bit of a decision can be changed without losing it.
 func TestTrustFlippedBits(t *testing.T) {
-	l := TrustLock{Project: project(t), Key: textKey(t, "ann"), Root: "/w"}
+	l := TrustLock{State: project(t), Key: textKey(t, "ann"), Root: "/w"}
 	g := with(approved(), func(g *AdHoc) { g.Script = cas.Digest{} })
 	decide(t, l, approved(), Yes, 0)
 	decide(t, l, g, Never, 0)
-	whole := readFile(t, filepath.Join(l.Project.State, TrustName))
+	whole := readFile(t, filepath.Join(l.State.Path, TrustName))
 	first := strings.Index(string(whole), "    {\n") + 4
 	end := first + strings.Index(string(whole[first:]), "\n    }") + 6
 	firstIs := l.parse(whole).own[0]
@@ -158,9 +158,9 @@ func TestTrustFlippedBits(t *testing.T) {
 }
 
 func TestTrustBroken(t *testing.T) {
-	l := TrustLock{Project: project(t), Key: textKey(t, "ann"), Root: "/w"}
+	l := TrustLock{State: project(t), Key: textKey(t, "ann"), Root: "/w"}
 	decide(t, l, approved(), Yes, 0)
-	path := filepath.Join(l.Project.State, TrustName)
+	path := filepath.Join(l.State.Path, TrustName)
 	whole := string(readFile(t, path))
 	bad := strings.Replace(whole, `"yes"`, `"never"`, 1)
 	for _, c := range []struct {
@@ -197,7 +197,7 @@ func TestTrustBroken(t *testing.T) {
 // TestNamesThatAreNoText: what a decision is bound to are the bytes of a name, even
 // those that JSON cannot hold.
 func TestNamesThatAreNoText(t *testing.T) {
-	l := TrustLock{Project: project(t), Key: textKey(t, "ann"), Root: "/w\xff"}
+	l := TrustLock{State: project(t), Key: textKey(t, "ann"), Root: "/w\xff"}
 	g := with(approved(), func(g *AdHoc) { g.DeclaredIn = "a\xff/x.md" })
 	decide(t, l, g, Yes, 0)
 	if got := answer(t, l, g); got.Verdict != Yes {
@@ -211,7 +211,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 }
 
 func TestDecideAtOnce(t *testing.T) {
-	l := TrustLock{Project: project(t), Key: textKey(t, "ann"), Root: "/w"}
+	l := TrustLock{State: project(t), Key: textKey(t, "ann"), Root: "/w"}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() { decide(t, l, AdHoc{Command: fmt.Sprint("c", i)}, Yes, 0) })
@@ -244,12 +244,12 @@ func TestDecidePanics(t *testing.T) {
 // FuzzTrustLock: any file is read without a panic, and what is written after it is read
 // as the same decisions.
 func FuzzTrustLock(f *testing.F) {
-	l := TrustLock{Project: project(f), Key: textKey(f, "ann"), Root: "/w"}
+	l := TrustLock{State: project(f), Key: textKey(f, "ann"), Root: "/w"}
 	bob := l
 	bob.Key = textKey(f, "bob")
 	decide(f, l, approved(), Yes, 0)
 	decide(f, bob, approved(), Never, 0)
-	whole := readFile(f, filepath.Join(l.Project.State, TrustName))
+	whole := readFile(f, filepath.Join(l.State.Path, TrustName))
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	f.Add([]byte(`{"version": 1, "decisions": [{}]}`))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 )
 
 const (
@@ -17,6 +18,13 @@ const (
 	workspacesList = "workspaces"
 	maxWorkspaces  = 1 << 20
 )
+
+// Personal is what this user said about workspaces, in the per-user state directory.
+type Personal struct {
+	// Dir is the absolute path of that directory, outside every repository. It and its
+	// parents are made, for their owner only, by the first write.
+	Dir string
+}
 
 // trusted is what the user said about a workspace.
 type trusted struct {
@@ -29,14 +37,14 @@ type trusted struct {
 // Trusted returns what this user said about the workspace at an absolute path (D-109):
 // Yes or Never with the same digest of its [trust] tables, Outdated with another one,
 // Unknown otherwise. A file that is not this user's own, or that somebody else can read, is a
-// *FileError and trusts nothing; so is one that is damaged, as far as it is. The answer
+// *state.FileError and trusts nothing; so is one that is damaged, as far as it is. The answer
 // holds beside the error.
 func (p Personal) Trusted(root string, tables cas.Digest) (Verdict, error) {
 	if p.Dir == "" {
 		return Unknown, nil
 	}
 	path := filepath.Join(p.Dir, workspacesName)
-	text, err := readPrivate(path, maxWorkspaces+1)
+	text, err := state.ReadPrivate(path, maxWorkspaces+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Unknown, nil
 	}
@@ -57,16 +65,16 @@ func (p Personal) Trusted(root string, tables cas.Digest) (Verdict, error) {
 }
 
 func workspacesError(problem, path string, cause error) error {
-	return &FileError{
-		Message: "the list of trusted workspaces: " + shown(path) + ": " + problem,
+	return &state.FileError{
+		Message: "the list of trusted workspaces: " + state.Shown(path) + ": " + problem,
 		Hint:    "see how it came to this and move it away; workspaces are then trusted anew, by `mwp verify` in a terminal",
-		cause:   cause,
+		Reason:  cause,
 	}
 }
 
 // Trust records whether the user trusts the workspace at an absolute path, Yes or
 // Never, while the digest of its [trust] tables stays what it is (D-109). It waits at most five seconds for
-// another process; the error is a *FileError. A damaged list is kept beside the new one,
+// another process; the error is a *state.FileError. A damaged list is kept beside the new one,
 // once, as workspaces.json.broken.
 func (p Personal) Trust(ctx context.Context, root string, tables cas.Digest, v Verdict, at time.Time) error {
 	if v != Yes && v != Never {
@@ -87,20 +95,20 @@ func (p Personal) Forget(ctx context.Context, root string) error {
 
 func (p Personal) update(ctx context.Context, change func([]trusted) []trusted) error {
 	if p.Dir == "" {
-		return &FileError{
+		return &state.FileError{
 			Message: "there is no place for the list of trusted workspaces: the per-user state directory is not known",
 			Hint:    "set HOME or XDG_STATE_HOME",
-			cause:   ErrUnwritable,
+			Reason:  state.ErrUnwritable,
 		}
 	}
-	return p.locked(ctx, func(s *side) error {
-		text, err := s.read(workspacesName, maxWorkspaces)
+	return state.Private{Path: p.Dir}.Locked(ctx, func(f *state.Files) error {
+		text, err := f.Read(workspacesName, maxWorkspaces)
 		if err != nil {
 			return err
 		}
 		list, problem := parseWorkspaces(text)
 		if problem != "" {
-			if err := s.keepBroken(workspacesName, text); err != nil {
+			if err := f.KeepBroken(workspacesName, text); err != nil {
 				return err
 			}
 		}
@@ -108,7 +116,7 @@ func (p Personal) update(ctx context.Context, change func([]trusted) []trusted) 
 		for _, t := range change(list) {
 			out = append(out, t.listed)
 		}
-		return s.replace(workspacesName, appendList(nil, workspacesList, bounded(out, "none", maxWorkspaces)), durable)
+		return f.Replace(workspacesName, appendList(nil, workspacesList, bounded(out, "none", maxWorkspaces)), state.Durable)
 	})
 }
 

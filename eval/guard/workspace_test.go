@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/eval/state"
 )
 
 func trust(t testing.TB, p Personal, root string, tables cas.Digest) {
@@ -107,7 +108,7 @@ func TestWorkspacesWithoutAPlace(t *testing.T) {
 	if v, err := p.Trusted("/w", cas.Digest{}); v != Unknown || err != nil {
 		t.Errorf("Trusted = %v, %v", v, err)
 	}
-	if err := p.Trust(context.Background(), "/w", cas.Digest{}, Yes, testTime); !errors.Is(err, ErrUnwritable) {
+	if err := p.Trust(context.Background(), "/w", cas.Digest{}, Yes, testTime); !errors.Is(err, state.ErrUnwritable) {
 		t.Errorf("Trust = %v", err)
 	}
 }
@@ -136,7 +137,7 @@ func TestWorkspacesBroken(t *testing.T) {
 		}
 		a, err := p.Trusted("/a", d)
 		b, _ := p.Trusted("/b", d)
-		var f *FileError
+		var f *state.FileError
 		if !errors.As(err, &f) || f.Hint == "" || !strings.HasPrefix(f.Message, "the list of trusted workspaces: "+path+": ") {
 			t.Errorf("%s: %v", c.name, err)
 		}

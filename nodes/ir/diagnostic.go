@@ -38,6 +38,9 @@ const (
 	LinkLoop                Code = "link_loop"
 	Unreadable              Code = "unreadable"
 	TargetInvalid           Code = "target_invalid"
+	SessionInvalid          Code = "session_invalid"
+	SessionUnknown          Code = "session_unknown"
+	SessionUnusable         Code = "session_unusable"
 )
 
 // Codes that appear in a map's warnings.

@@ -251,13 +251,55 @@ type TraceRecord struct {
 	Owners []string `json:"owners"`
 }
 
-// Delta says what a session's earlier answers already carried (D-62, D-115).
+// Modes of a delivery and the reasons for a full one (D-62, D-63).
+const (
+	DeliverFull  = "full"
+	DeliverDelta = "delta"
+
+	DeliverFirst    = "first"
+	DeliverRepeated = "repeat"
+	DeliverAsked    = "asked"
+)
+
+// Delta says what a session's earlier answers already carried (D-62, D-115). The map
+// around it has the entries that are sent; its totals, trace and hash are those of the
+// whole map.
 type Delta struct {
-	Session string   `json:"session"`
-	Mode    string   `json:"mode"`
-	Reason  string   `json:"reason"`
+	// Session is the id that the caller gave, "" for a server's own.
+	Session string `json:"session"`
+	// Mode is DeliverFull or DeliverDelta; Reason says why all is sent, "" for a delta.
+	Mode   string `json:"mode"`
+	Reason string `json:"reason"`
+	// Sent and Skipped are keys (Entry.ID) in map order; Changed are those of Sent that
+	// the reader had in another form.
 	Sent    []string `json:"sent"`
 	Skipped []string `json:"skipped"`
+	Changed []string `json:"changed"`
+	// LeftOut describes the skipped entries, in the same order.
+	LeftOut []LeftOut `json:"left_out"`
+	// Withdrawn are entries that the reader has and that hold no longer for the target.
+	Withdrawn []Withdrawn `json:"withdrawn"`
+	// Whole holds the entries of the whole map, for what a text says of it in headings
+	// and banners. It is not in the JSON; nil stands for the layers around the delta.
+	Whole *Layers `json:"-"`
+}
+
+// LeftOut is an entry that a delta does not repeat.
+type LeftOut struct {
+	Key    string `json:"key"`
+	Source string `json:"source"`
+	Layer  int    `json:"layer"`
+	Tokens int    `json:"tokens"`
+	// Hash is "blake3:" and the digest of what the reader has.
+	Hash string `json:"hash"`
+	// Call is the call that carried it.
+	Call string `json:"call"`
+}
+
+// Withdrawn is an entry that was delivered and is gone.
+type Withdrawn struct {
+	Key    string `json:"key"`
+	Source string `json:"source"`
 }
 
 // LayerName returns "L0" to "L4".

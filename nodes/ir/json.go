@@ -108,6 +108,23 @@ func AppendJSON(dst []byte, m *Map, form Form) []byte {
 			w.field("reason").str(d.Reason)
 			w.field("sent").strings(d.Sent)
 			w.field("skipped").strings(d.Skipped)
+			w.field("changed").strings(d.Changed)
+			list(w.field("left_out"), d.LeftOut, func(w *jsonWriter, l *LeftOut) {
+				w.open('{')
+				w.field("key").str(l.Key)
+				w.field("source").str(l.Source)
+				w.field("layer").int(int64(l.Layer))
+				w.field("tokens").int(int64(l.Tokens))
+				w.field("hash").str(l.Hash)
+				w.field("call").str(l.Call)
+				w.close('}')
+			})
+			list(w.field("withdrawn"), d.Withdrawn, func(w *jsonWriter, l *Withdrawn) {
+				w.open('{')
+				w.field("key").str(l.Key)
+				w.field("source").str(l.Source)
+				w.close('}')
+			})
 			w.close('}')
 		}
 		w.field("ir_hash").str(m.IRHash)

@@ -1,0 +1,70 @@
+package mwp
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
+)
+
+// Bind opens the workspace that a server serves (D-65): the one at o.Root, or around the
+// first of the directories that has an anchor (.mwp) in or above it. The targets of its
+// questions are relative to the workspace's root. An error says where it looked and what
+// to do; looking again later may find one.
+func Bind(ctx context.Context, o Options, dirs ...string) (*Workspace, error) {
+	if o.Root != "" {
+		o.Dir = dirs[0]
+		return bound(ctx, o)
+	}
+	var looked []string
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		if !anchored(dir) {
+			looked = append(looked, dir)
+			continue
+		}
+		o.Dir = dir
+		return bound(ctx, o)
+	}
+	if len(looked) == 0 {
+		return nil, environment(ir.NoRoot, nil, "start the server in the project, or name the project with --root", "the working directory is gone")
+	}
+	return nil, environment(ir.NoRoot, nil, "run `mwp init` in the project's root, or start the server with --root DIR",
+		"no .mwp at %s or above it", strings.Join(looked, ", nor at "))
+}
+
+// anchored reports whether a directory or one above it holds an anchor.
+func anchored(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".mwp")); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
+}
+
+// bound opens a workspace whose Dir is its root.
+func bound(ctx context.Context, o Options) (*Workspace, error) {
+	w := Open(o)
+	_, s, err := w.enter(ctx, w.root())
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	w.o.Dir, w.bound = s.dir, &s.candidate
+	return w, nil
+}
+
+// Dir returns the directory that relative targets start from; of a bound workspace it is
+// the root.
+func (w *Workspace) Dir() string { return w.o.Dir }
