@@ -10,7 +10,7 @@ import (
 )
 
 // codeUsage is the command line's code for what makes no sense as typed.
-const codeUsage ir.Code = "usage"
+const codeUsage = "usage"
 
 func refuse(code ir.Code, hint, format string, args ...any) error {
 	return &mwp.UsageError{Diagnostic: ir.Diagnostic{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/mcp/rpc"
@@ -107,7 +108,7 @@ func (s *server) callTool(ctx context.Context, q *request) (rpc.Reply, error) {
 	if near := names.near(name); near != "" {
 		text += "; did you mean " + near + "?"
 	}
-	return s.reply(q, &answer{isError: true, text: text + "\nhint: " + names.takes("the server")}), nil
+	return s.reply(q, &answer{isError: true, text: text + "\nhint: the tools are " + strings.Join(names.names(), ", ")}), nil
 }
 
 func (s *server) callThe(ctx context.Context, t *tool, q *request) (rpc.Reply, error) {

@@ -202,7 +202,7 @@ func TestArguments(t *testing.T) {
 func TestUnknownTool(t *testing.T) {
 	for _, e := range eraTable {
 		for name, want := range map[string]string{
-			"trust_guard":   `there is no tool "trust_guard"` + "\nhint: the server takes map_workspace, reset_session",
+			"trust_guard":   `there is no tool "trust_guard"` + "\nhint: the tools are map_workspace, reset_session",
 			"Map_Workspace": `did you mean map_workspace?`,
 			"map_workspac":  `did you mean map_workspace?`,
 			"":              `there is no tool ""`,

@@ -172,7 +172,12 @@ func (h *hook) answer() error {
 		return h.save()
 	case harness.Started:
 		h.session.Clear()
-		return h.say("")
+		err := h.say("")
+		if err != nil && id != "" {
+			// What the reader had is gone all the same.
+			h.save()
+		}
+		return err
 	case harness.Prompted:
 		return h.say("")
 	}
@@ -290,8 +295,9 @@ func (h *hook) say(targets ...string) error {
 			sent = append(sent, x.Result)
 		default:
 			if more := join(text, x.Text); h.fits(more) {
-				text = more
-				x.Delivered()
+				if text = more; h.Counts() {
+					x.Delivered()
+				}
 			} else if more = join(text, h.tooLong(x)); h.fits(more) {
 				text = more
 			}
@@ -302,7 +308,7 @@ func (h *hook) say(targets ...string) error {
 		if err := h.print(h.Answer(string(text))); err != nil {
 			return err
 		}
-		if h.Counts() && h.Session != "" {
+		if h.Session != "" {
 			if err := h.save(); err != nil {
 				return err
 			}

@@ -87,8 +87,11 @@ func (a *app) mapWorkspace() (*mwp.Workspace, error) {
 		return nil, err
 	}
 	a.delivered = func() {
-		if err := ws.SaveSession(context.WithoutCancel(a.ctx), a.reader); err != nil && !a.quiet {
-			a.note("the session is not recorded, so the next map repeats this one: " + err.Error())
+		if err := ws.SaveSession(context.WithoutCancel(a.ctx), a.reader); err != nil {
+			d := a.findings(err)[0]
+			d.Code, d.Severity = ir.SessionUnusable, ir.SeverityWarning
+			d.Message = "session " + a.session + " is not recorded, so its next map repeats this one: " + d.Message
+			a.report(d)
 		}
 	}
 	return ws, nil

@@ -38,6 +38,7 @@ func (a *app) runServeMCP() error {
 		listen()
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	}()
+	defer func() { a.uninterruptible() }()
 	bind, err := a.binding()
 	if err != nil {
 		return err

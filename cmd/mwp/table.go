@@ -124,7 +124,7 @@ var (
 
 	sessionsChoices = []string{"list", "inspect", "rm", "clean"}
 
-	flagLog            = flagSpec{name: "log", arg: "FILE", files: true, help: "write a line for each message to FILE, behind what it holds"}
+	flagLog            = flagSpec{name: "log", noVariable: true, arg: "FILE", files: true, help: "write a line for each message to FILE, behind what it holds"}
 	flagInstructions   = flagSpec{name: "instructions", noVariable: true, help: "print what the server tells models, and end"}
 	flagTrustWorkspace = flagSpec{name: "trust-workspace", noVariable: true, help: "let the server run the workspace's guards, until its [trust] tables change"}
 

@@ -3,11 +3,11 @@
 // about whom to trust, and the sections of discoveries.md.
 //
 // It is handed plain values. It may write to the workspace's state directory and to
-// the user's own, and start the command it is given; it may not import what makes
-// maps, decides which guards there are or whether one may run, and it reads no
-// environment. What a guard prints is the guard's own and may hold secrets: it goes
-// to the caller and to a log that only the user can read, never into the workspace,
-// a record or a map (D-48).
+// the user's own, both through package state but for logs, and start the command it is
+// given; it may not import what makes maps, decides which guards there are or whether
+// one may run, and it reads no environment. What a guard prints is the guard's own and
+// may hold secrets: it goes to the caller and to a log that only the user can read,
+// never into the workspace, a record or a map (D-48).
 //
 // # The environment of a guard
 //

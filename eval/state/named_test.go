@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -191,6 +192,11 @@ func TestNames(t *testing.T) {
 				}()
 				do()
 			}()
+		}
+	}
+	for name, want := range map[string]string{"a/b": "a path", "..": "a directory", "X.Tmp": "a name that ends in .tmp", "nul": "a name that is a device on Windows"} {
+		if _, err := d.Read("sessions", name, 10); err.Error() != name+": expected the name of a file, found "+want {
+			t.Errorf("Read(%q) = %v, want that it is %s", name, err, want)
 		}
 	}
 	if got := namesIn(t, filepath.Dir(d.Path)); got != "" {
@@ -400,6 +406,10 @@ func TestUpdateFails(t *testing.T) {
 			f.Hint != "the directory has to be readable and writable to keep sessions" {
 			t.Errorf("without permission: %v", err)
 		}
+	}
+	err := failing(d, "write new.tmp", syscall.ENOSPC).Update(context.Background(), "sessions", "a.json", 10, write("new"))
+	if f, _ := errors.AsType[*FileError](err); !errors.Is(err, ErrUnwritable) || f == nil || f.Hint != "make room on the disk and run the command again" {
+		t.Errorf("on a full disk: %v", err)
 	}
 	if got := session(t, d, "a.json"); string(got) != "old" {
 		t.Errorf("the file holds %q", got)

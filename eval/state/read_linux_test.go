@@ -61,6 +61,11 @@ func TestReadBothWays(t *testing.T) {
 		reason error
 	}{
 		{"nothing", func(*testing.T, Dir, string) {}, nil},
+		{"no workspace", func(t *testing.T, d Dir, _ string) {
+			if err := os.Remove(filepath.Dir(d.Path)); err != nil {
+				t.Fatal(err)
+			}
+		}, nil},
 		{"no subdirectory", func(t *testing.T, d Dir, _ string) { put(t, filepath.Join(d.Path, "x"), "") }, nil},
 		{"no file", func(t *testing.T, _ Dir, path string) { put(t, path+"2", "") }, nil},
 		{"a file", func(t *testing.T, _ Dir, path string) { put(t, path, "12345678") }, nil},

@@ -213,29 +213,3 @@ func TestReadNoLink(t *testing.T) {
 		t.Errorf("Read = %+v, %v", d, err)
 	}
 }
-
-// TestIgnore: the first write brings an ignore file along, and leaves one that is there.
-func TestIgnore(t *testing.T) {
-	k := textKey(t, "ann")
-	for old, want := range map[string]string{"": "cache/\n", "mine\n": "mine\n"} {
-		p := state.Dir{Path: filepath.Join(t.TempDir(), ".mwp.d"), Ignore: "cache/\n"}
-		path := filepath.Join(p.Path, ".gitignore")
-		if old != "" {
-			if err := os.Mkdir(p.Path, 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(old), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		record(t, p, k, sample(1))
-		if got := string(readFile(t, path)); got != want {
-			t.Errorf("the ignore file is %q, want %q", got, want)
-		}
-	}
-	p := state.Dir{Path: filepath.Join(t.TempDir(), ".mwp.d")}
-	record(t, p, k, sample(1))
-	if got, want := namesIn(t, p.Path), "cache guards.cache.json"; got != want {
-		t.Errorf("the state directory holds %s, want %s", got, want)
-	}
-}
