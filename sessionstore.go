@@ -3,6 +3,8 @@ package mwp
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -243,11 +245,15 @@ func (w *Workspace) Sessions(ctx context.Context) ([]ir.SessionRecord, []ir.Diag
 		return nil, nil, err
 	}
 	files, err := d.List(sessionsDir, maxSessions)
-	if err != nil {
+	var findings []ir.Diagnostic
+	if errors.Is(err, state.ErrTooLarge) {
+		findings = append(findings, ir.Diagnostic{
+			Code: ir.SessionUnusable, Severity: ir.SeverityWarning, Message: fmt.Sprintf("there are more than %d sessions; these are some of them", maxSessions), Hint: "`mwp sessions clean` removes old ones",
+		})
+	} else if err != nil {
 		return nil, nil, guardError(err)
 	}
 	var rs []ir.SessionRecord
-	var findings []ir.Diagnostic
 	for _, f := range files {
 		id, ok := strings.CutSuffix(f.Name, sessionExt)
 		if !ok || BadSessionID(id) != "" {
@@ -306,17 +312,17 @@ func (w *Workspace) DiscardSession(ctx context.Context, s *Session) error {
 // default [sessions] max_age or DefaultSessionAge, and returns their ids. A file that is
 // no record goes by its own time.
 func (w *Workspace) CleanSessions(ctx context.Context, olderThan time.Duration) (removed []string, err error) {
-	d, s, err := w.sessions(ctx)
+	d, at, err := w.sessions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if olderThan == 0 {
-		if olderThan, err = w.sessionAge(ctx, s); err != nil {
+		if olderThan, err = w.sessionAge(ctx, at); err != nil {
 			return nil, err
 		}
 	}
 	files, err := d.List(sessionsDir, maxSessions)
-	if err != nil {
+	if err != nil && !errors.Is(err, state.ErrTooLarge) {
 		return nil, guardError(err)
 	}
 	limit := w.o.Now().Add(-olderThan)
@@ -325,14 +331,30 @@ func (w *Workspace) CleanSessions(ctx context.Context, olderThan time.Duration) 
 		if !ok || BadSessionID(id) != "" {
 			continue
 		}
-		last := f.Modified
-		if r, err := w.readSession(s.state, id); err == nil && r != nil {
-			last = r.LastUsed
+		old := func(text []byte) bool {
+			last := f.Modified
+			if r, err := ir.ParseSession(text, id); err == nil {
+				last = r.LastUsed
+			}
+			return last.Before(limit)
 		}
-		if !last.Before(limit) {
+		text, unreadable := d.Read(sessionsDir, f.Name, maxSessionBytes)
+		if !old(text) {
 			continue
 		}
-		was, err := d.Remove(ctx, sessionsDir, f.Name)
+		was := false
+		var err error
+		if unreadable != nil {
+			was, err = d.Remove(ctx, sessionsDir, f.Name)
+		} else {
+			err = d.Update(ctx, sessionsDir, f.Name, maxSessionBytes, func(text []byte) ([]byte, error) {
+				// Somebody may have used it meanwhile.
+				if was = text != nil && old(text); was {
+					return nil, nil
+				}
+				return text, nil
+			})
+		}
 		if err != nil {
 			return removed, guardError(err)
 		}

@@ -310,7 +310,7 @@ func TestReadOnlyState(t *testing.T) {
 	}
 	var said []ir.Diagnostic
 	o := p.serving(t)
-	o.Report = func(ds ...ir.Diagnostic) { said = append(said, ds...) }
+	o.Report = func(d ir.Diagnostic) { said = append(said, d) }
 	c := start(t, o)
 	c.ask(hello)
 	if m := c.ask(mapCall("")); m.refused() {

@@ -53,7 +53,7 @@ func (s *server) bothHalves(ask func(json bool) (*mwp.Result, error)) (*answer, 
 			return nil, err
 		}
 		if i == tries || bytes.Equal(before.Text, after.Text) {
-			s.o.Report(after.Notices...)
+			s.tell(after.Notices...)
 			return &answer{text: string(text.Text), structured: oneLine(after.Text), written: s.kept(after, text)}, nil
 		}
 		before = after

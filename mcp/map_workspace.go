@@ -41,7 +41,7 @@ func callMapWorkspace(ctx context.Context, s *server, w *mwp.Workspace, q *reque
 	if err != nil {
 		return nil, err
 	}
-	s.o.Report(r.Notices...)
+	s.tell(r.Notices...)
 	a := &answer{text: string(r.Text)}
 	if request.Format == mwp.JSON {
 		a.structured = oneLine(r.Text)

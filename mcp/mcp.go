@@ -34,9 +34,8 @@ type Options struct {
 	// SearchPath is the PATH that guards inherit. It is named where a guard found no
 	// program: clients start servers with another one than shells do.
 	SearchPath string
-	// Report, when set, is told the findings that a command would print on stderr, on
-	// whose answer they do not show.
-	Report func(...ir.Diagnostic)
+	// Report, when set, is told each finding that a command would print on stderr, once.
+	Report func(ir.Diagnostic)
 	// Log, when set, is told each line in and out, with rpc.In or rpc.Out.
 	Log func(direction byte, line []byte)
 	// Panicked, when set, is told of a mistake of ours that one answer was lost to.
@@ -52,7 +51,7 @@ type Options struct {
 // the same time (D-66).
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if o.Report == nil {
-		o.Report = func(...ir.Diagnostic) {}
+		o.Report = func(ir.Diagnostic) {}
 	}
 	if o.Every == nil {
 		o.Every = every

@@ -7,6 +7,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/mcp/rpc"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 // server is one process's state. All of it belongs to the goroutine that works, but for
@@ -21,6 +22,8 @@ type server struct {
 	// session is what the reader behind the handshake was sent, nil before the first map.
 	session *mwp.Session
 	mirror  *mirror
+	// told are the findings that were reported, so that a client's log has each once.
+	told map[ir.Diagnostic]bool
 	// toolList is the answer to tools/list without its braces, made when it is first
 	// asked for.
 	toolList []byte
@@ -157,4 +160,21 @@ func (s *server) workspace(ctx context.Context) (*mwp.Workspace, error) {
 	}
 	s.ws = ws
 	return ws, nil
+}
+
+// mostTold bounds the findings that are remembered.
+const mostTold = 1000
+
+// tell reports findings that were not reported yet.
+func (s *server) tell(ds ...ir.Diagnostic) {
+	for _, d := range ds {
+		if s.told[d] {
+			continue
+		}
+		if s.told == nil || len(s.told) >= mostTold {
+			s.told = map[ir.Diagnostic]bool{}
+		}
+		s.told[d] = true
+		s.o.Report(d)
+	}
 }

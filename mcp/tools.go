@@ -170,7 +170,7 @@ func (s *server) kept(results ...*mwp.Result) func() {
 	return func() {
 		for _, r := range results {
 			if err := r.Record(); err != nil {
-				s.o.Report(notCached(err))
+				s.tell(notCached(err))
 				return
 			}
 		}

@@ -102,7 +102,7 @@ func (s *server) report(r *mwp.VerifyResult) *answer {
 	b.Write(mwp.VerifyText(&r.Report, false, false))
 	a := &answer{text: b.String(), isError: refused, written: func() {
 		if err := r.Record(); err != nil {
-			s.o.Report(notCached(err))
+			s.tell(notCached(err))
 		}
 	}}
 	if !refused {

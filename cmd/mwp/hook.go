@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -294,13 +295,11 @@ func (h *hook) say(targets ...string) error {
 		case x.Nothing || !h.Carries():
 			sent = append(sent, x.Result)
 		default:
-			if more := join(text, x.Text); h.fits(more) {
-				if text = more; h.Counts() {
-					x.Delivered()
-				}
-			} else if more = join(text, h.tooLong(x)); h.fits(more) {
-				text = more
+			more, err := h.add(text, target, x)
+			if err != nil {
+				return err
 			}
+			text = more
 			sent = append(sent, x.Result)
 		}
 	}
@@ -382,6 +381,61 @@ func (h *hook) block(target string) error {
 	return errBlocked
 }
 
+// add puts what a reader lacks of a target's map behind other texts, when the harness
+// passes that on whole. A map that is too long comes in steps, from the root down to the
+// target, as far as there is room, and the text says what is missing, which comes when the
+// target is touched again. No entry is cut.
+func (h *hook) add(text []byte, target string, x *mwp.Sending) ([]byte, error) {
+	if more := join(text, x.Text); h.fits(more) {
+		h.deliver(x)
+		return more, nil
+	}
+	if h.Moment == harness.Prompted {
+		// The start said it.
+		return text, nil
+	}
+	rest := missing(x)
+	for _, dir := range h.above(target) {
+		step, err := h.send(dir)
+		if err != nil {
+			return nil, err
+		}
+		if step == nil || step.Nothing {
+			continue
+		}
+		more := join(text, step.Text)
+		if !h.fits(join(more, rest)) {
+			break
+		}
+		h.deliver(step)
+		text = more
+	}
+	if more := join(text, rest); h.fits(more) {
+		text = more
+	}
+	return text, nil
+}
+
+// deliver notes what the next answer of this run need not repeat.
+func (h *hook) deliver(x *mwp.Sending) {
+	if h.Counts() {
+		x.Delivered()
+	}
+}
+
+// above returns the directories from the workspace's root down to a target, without it.
+func (h *hook) above(target string) []string {
+	if target == "" {
+		return nil
+	}
+	var dirs []string
+	for dir := filepath.Dir(target); within(h.root, dir); dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
 // fits reports whether the harness passes an answer on whole.
 func (h *hook) fits(text []byte) bool {
 	limit := h.Limit()
@@ -389,18 +443,16 @@ func (h *hook) fits(text []byte) bool {
 	return limit == 0 || h.Size(h.Answer(string(text))) <= limit
 }
 
-// tooLong stands for a map that the harness would cut: what it is, how long, and how to
-// read it. It does not count as the map.
-func (h *hook) tooLong(x *mwp.Sending) []byte {
-	target, call := "the project", "map_workspace()"
-	command := "mwp map --render markdown"
+// missing says that a map is not there, how long it is, and how to read it.
+func missing(x *mwp.Sending) []byte {
+	target, call, command := "the project", "map_workspace()", "mwp map --render markdown"
 	if x.Target != "" {
 		target = strconv.Quote(x.Target)
 		call, command = "map_workspace("+target+")", "mwp map "+target+" --render markdown"
 	}
-	return []byte("The workspace map of " + target + " has rules that you have not seen. It has " + strconv.Itoa(len(x.Text)) +
-		" bytes, more than a hook can pass on here. Read it before you go on: call the tool " + call +
-		", or run `" + command + "` in " + ir.EscapeControls(x.Root) + ".\n")
+	return []byte("The workspace map of " + target + " is longer than a hook can pass on here, so rules are missing above (" +
+		strconv.Itoa(len(x.Text)) + " bytes were to be told). Read them before you go on: call the tool " + call +
+		", or run `" + command + "` in " + ir.EscapeControls(filepath.ToSlash(x.Root)) + ".\n")
 }
 
 // join puts a text after others.

@@ -22,6 +22,9 @@ import (
 // serverKeep bounds the answers that a server keeps in memory, in bytes.
 const serverKeep = 16 << 20
 
+// listenAfter is when a server listens to signals that does nothing before.
+const listenAfter = 20 * time.Millisecond
+
 // runServeMCP serves maps on stdin and stdout until stdin ends.
 func (a *app) runServeMCP() error {
 	if a.instructions {
@@ -31,21 +34,24 @@ func (a *app) runServeMCP() error {
 		// Whatever prints by mistake must not print into the protocol.
 		os.Stdout = os.Stderr
 	}
-	listen := a.interruptible()
-	go func() {
-		// Listening costs 0.3 ms, which the first answer need not wait for. A broken pipe
-		// is then an error of a write; to ignore its signal would have guards ignore it too.
-		listen()
+	interruptible := a.interruptible()
+	defer a.uninterruptible()
+	a.listen = sync.OnceFunc(func() {
+		interruptible()
+		// A broken pipe is then an error of a write. To ignore its signal would have guards
+		// ignore it too.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	}()
-	defer func() { a.uninterruptible() }()
+	})
+	// Listening costs 0.3 ms, a sixth of the time to the first answer. Until then a signal
+	// ends the process, which runs nothing yet.
+	defer time.AfterFunc(listenAfter, a.listen).Stop()
 	bind, err := a.binding()
 	if err != nil {
 		return err
 	}
 	o := mcp.Options{
 		Version: buildVersion().version, Bind: bind, Client: a.env("CLAUDE_CODE_SESSION_ID"), SearchPath: a.env("PATH"),
-		Report: a.reportText,
+		Report: func(d ir.Diagnostic) { a.reportText(d) },
 	}
 	o.Panicked = func(v any, stack []byte) { a.panicked(v) }
 	if a.logFile != "" {
@@ -89,7 +95,10 @@ func (a *app) binding() (func(context.Context) (*mwp.Workspace, error), error) {
 	if !filepath.IsAbs(project) || project == dir {
 		project = ""
 	}
-	bind := func(ctx context.Context) (*mwp.Workspace, error) { return mwp.Bind(ctx, o, dir, project) }
+	bind := func(ctx context.Context) (*mwp.Workspace, error) {
+		a.listen()
+		return mwp.Bind(ctx, o, dir, project)
+	}
 	if !a.trustWorkspace {
 		return bind, nil
 	}

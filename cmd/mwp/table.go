@@ -126,7 +126,7 @@ var (
 
 	flagLog            = flagSpec{name: "log", noVariable: true, arg: "FILE", files: true, help: "write a line for each message to FILE, behind what it holds"}
 	flagInstructions   = flagSpec{name: "instructions", noVariable: true, help: "print what the server tells models, and end"}
-	flagTrustWorkspace = flagSpec{name: "trust-workspace", noVariable: true, help: "let the server run the workspace's guards, until its [trust] tables change"}
+	flagTrustWorkspace = flagSpec{name: "trust-workspace", noVariable: true, help: "let programs run the guards that [trust] allows"}
 
 	cacheChoices   = []string{"status", "clean", "fsck", "show"}
 	shellChoices   = []string{"bash", "zsh", "fish", "powershell"}
@@ -243,11 +243,11 @@ comes from.`,
 var cmdServeMCP = command{
 	name: "serve-mcp", summary: "serve maps to an MCP client on stdin and stdout",
 	usage: []string{"mwp serve-mcp [flags]"},
-	text: `A client such as Claude Code, Cursor or VS Code starts it and asks it for maps, by
-the Model Context Protocol: one JSON message a line. It serves one workspace: that
-at --root, else around the working directory, else around $CLAUDE_PROJECT_DIR, and
-looks again at each call until there is one. Behind a handshake an answer leaves
-out what the client was sent before.
+	text: `A client such as Claude Code, Cursor or VS Code starts it and asks it for maps,
+by the Model Context Protocol: one JSON message a line. It serves one workspace:
+that at --root, else around the working directory, else around the directory in
+CLAUDE_PROJECT_DIR, and looks again at each call until there is one. A client
+that shakes hands is not sent again what it was sent before.
 
 It fetches nothing and changes nothing of the project. Guards run only in a
 workspace whose guards this user lets other programs run: ` + "`mwp verify`" + ` in a

@@ -184,6 +184,31 @@ func TestEndDuringAWrite(t *testing.T) {
 	})
 }
 
+// Nothing may be written after Serve has returned, so it waits for the answer to a
+// ping that is being written.
+func TestEndWaitsForAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancelCause(context.Background())
+		out := stuck{make(chan struct{}), make(chan struct{})}
+		r, w := io.Pipe()
+		done := make(chan error, 1)
+		go func() { done <- rpc.Serve(ctx, r, out, echo, rpc.Options{Ping: pingName}) }()
+		io.WriteString(w, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+		<-out.began
+		stop(errStop)
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("Serve returned during a write")
+		default:
+		}
+		close(out.free)
+		if err := <-done; err != errStop {
+			t.Errorf("Serve = %v, want %v", err, errStop)
+		}
+	})
+}
+
 // A real pipe: the goroutine that waits in Read is woken, and the file is usable
 // afterwards.
 func TestReaderIsWoken(t *testing.T) {
