@@ -210,6 +210,34 @@ func TestClientsWriteIsWhole(t *testing.T) {
 	}
 }
 
+// TestClientsOneFile: of several files that a client reads, one is edited.
+func TestClientsOneFile(t *testing.T) {
+	const ours = `{"mcp": {"mwp": {"type": "local", "command": ["mwp", "serve-mcp"]}}}`
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  []string // paths, with "!" for those that change
+	}{
+		{"none", nil, []string{"!opencode.json"}},
+		{"two", map[string]string{"opencode.jsonc": "{}", ".opencode/opencode.json": "{}"}, []string{"!opencode.jsonc"}},
+		{"two, the first with it", map[string]string{"opencode.json": ours, "opencode.jsonc": "{}"}, []string{"opencode.json"}},
+		{"two, the second with it", map[string]string{"opencode.json": "{}", "opencode.jsonc": ours}, []string{"opencode.jsonc"}},
+	} {
+		p := plan(t, clientTree(t, tt.files), false, "opencode", "opencode")
+		var got []string
+		for i := range p.Files {
+			mark := ""
+			if p.Files[i].Changed() {
+				mark = "!"
+			}
+			got = append(got, mark+p.Files[i].Path)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
 // TestClientsUnknown: the command line has asked already, and a program may not have.
 func TestClientsUnknown(t *testing.T) {
 	w := mwp.Open(mwp.Options{Dir: clientTree(t, nil)})

@@ -40,13 +40,13 @@ func (q question) String() string {
 // tally counts what the questions were worth: a run in which most are refused, or
 // in which options never matter, tests little.
 type tally struct {
-	maps, refused, others, othersRefused, imports, served, varied, mattered int
+	maps, refused, others, othersRefused, imports, served, kept, varied, mattered int
 }
 
 func (e *editor) worth() string {
 	c := &e.tally
-	return fmt.Sprintf("%d questions for maps: %d refused, %d with imported text; %d others: %d refused; %d answers served from slots; %d of %d changed options changed the answer",
-		c.maps, c.refused, c.imports, c.others, c.othersRefused, c.served, c.mattered, c.varied)
+	return fmt.Sprintf("%d questions for maps: %d refused, %d with imported text; %d others: %d refused; %d answers served from slots, %d from memory; %d of %d changed options changed the answer",
+		c.maps, c.refused, c.imports, c.others, c.othersRefused, c.served, c.kept, c.mattered, c.varied)
 }
 
 // importedMark is in every map with imported text.
@@ -111,6 +111,11 @@ func (q question) result(root string, o mwp.Options) (r *mwp.Result, recorded, e
 	o.Dir, o.Offline = root, true
 	w := mwp.Open(o)
 	defer w.Close()
+	return q.of(w, root)
+}
+
+// of asks a workspace that may have been asked before.
+func (q question) of(w *mwp.Workspace, root string) (r *mwp.Result, recorded, err error) {
 	path := ""
 	if q.target != "" {
 		path = filepath.Join(root, q.target)
@@ -268,5 +273,35 @@ func (e *editor) askAllWays(what string, q question) string {
 			e.t.Errorf("%s\n%s answer for %s differs\n got: %s\nwant: %s", what, way.name, q, got, want)
 		}
 	}
+	// Twice, as what is remembered is used from the second time on.
+	for range 2 {
+		if got := e.askKept(q); got != want {
+			e.t.Errorf("%s\nthe answer for %s of a program that goes on differs\n got: %s\nwant: %s", what, q, got, want)
+		}
+	}
 	return want
+}
+
+// askKept asks a workspace that lives as long as the test and remembers.
+func (e *editor) askKept(q question) string {
+	key := e.guardOptions().TrustKey
+	w := e.kept[key]
+	if w == nil {
+		w = mwp.Open(mwp.Options{
+			Dir: e.places[0], Offline: true, Keep: 1 << 20, Now: func() time.Time { return e.clock }, Guards: e.guardOptions(),
+		})
+		e.t.Cleanup(func() { w.Close() })
+		e.kept[key] = w
+	}
+	r, recorded, err := q.of(w, e.places[0])
+	if recorded != nil {
+		e.t.Logf("record: %v", recorded)
+	}
+	if err != nil {
+		return "error: " + strings.ReplaceAll(err.Error(), e.places[0], "ROOT")
+	}
+	if r.Served {
+		e.tally.kept++
+	}
+	return spoken(r)
 }

@@ -111,13 +111,15 @@ type editor struct {
 	// before an edit.
 	lastWide question
 	primed   bool
+	// kept are workspaces that go on while everything changes, one for each user.
+	kept map[string]*mwp.Workspace
 	// guards is in consistency_guards_test.go.
 	guards guardSide
 }
 
 func newEditor(t *testing.T, seed uint64, settled bool) *editor {
 	dir := t.TempDir()
-	e := &editor{t: t, rng: rand.New(rand.NewPCG(seed, 0)), settled: settled, scratch: filepath.Join(dir, "scratch"), fetched: map[gitModule]int{}, guards: newGuardSide(dir)}
+	e := &editor{t: t, rng: rand.New(rand.NewPCG(seed, 0)), settled: settled, scratch: filepath.Join(dir, "scratch"), fetched: map[gitModule]int{}, kept: map[string]*mwp.Workspace{}, guards: newGuardSide(dir)}
 	e.start = time.Now()
 	e.clock = e.start
 	e.places = [2]string{filepath.Join(dir, "a", "tree"), filepath.Join(dir, "b", "c", "d", "tree")}

@@ -2,11 +2,13 @@ package mwp
 
 import (
 	"container/list"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval"
+	"github.com/model-workspace-protocol/mwp/graph"
 	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
@@ -22,7 +24,20 @@ type shelf struct {
 	size  int                       // guarded by mu
 	slots map[cas.Key]*list.Element // of *kept; guarded by mu
 	order *list.List                // the last served first; guarded by mu
+	// places are where targets were found to lie, by absolute path; guarded by mu.
+	places map[string]*found
 }
+
+// found is where a target lay when it was last served: the anchors above it and the root.
+type found struct {
+	sightings  []graph.Sighting
+	candidates []candidate
+	root       candidate
+}
+
+// maxPlaces bounds the places that are remembered. They are forgotten all at once: they
+// are found again in a few lstats.
+const maxPlaces = 4096
 
 // kept is a slot on the shelf.
 type kept struct {
@@ -33,6 +48,9 @@ type kept struct {
 	mu   sync.Mutex
 	slot *eval.Slot // guarded by mu
 	meta slotMeta
+	// vouched are the directories that the slot vouches for, nil when that is not known;
+	// guarded by mu.
+	vouched map[string]bool
 	// shown is the map that the slot's result encodes, decoded once; guarded by mu.
 	shown *shown
 }
@@ -77,7 +95,7 @@ func (s *shown) text(f Format) []byte {
 }
 
 func newShelf(limit int) *shelf {
-	return &shelf{limit: limit, slots: map[cas.Key]*list.Element{}, order: list.New()}
+	return &shelf{limit: limit, slots: map[cas.Key]*list.Element{}, order: list.New(), places: map[string]*found{}}
 }
 
 // get returns a slot, nil for one that is not there.
@@ -121,6 +139,78 @@ func (s *shelf) drop(e *list.Element) {
 	k := s.order.Remove(e).(*kept)
 	delete(s.slots, k.key)
 	s.size -= k.size
+}
+
+// remember notes where a target that was just served lies.
+func (s *shelf) remember(p *place, root candidate) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.places) >= maxPlaces {
+		clear(s.places)
+	}
+	s.places[p.abs] = &found{p.sightings, p.candidates, root}
+}
+
+func (s *shelf) place(abs string) *found {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.places[abs]
+}
+
+// recall serves a question about a place that is known from memory alone, nil when it
+// cannot. Finding a place takes a look at every directory above the target. Most of them
+// are directories that the slot rests on, so that its own check vouches for them; only
+// the others are looked at.
+func (w *Workspace) recall(target string, q *question) *Result {
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(w.o.Dir, target)
+	}
+	abs := filepath.Clean(target)
+	f := w.kept.place(abs)
+	if f == nil {
+		return nil
+	}
+	p := &place{abs: abs, scout: w.scouting(abs), sightings: f.sightings, candidates: f.candidates}
+	n, shown := q.node(f.root, fromOf(p, f.root))
+	key := slotKey(n)
+	k := w.kept.get(key)
+	if k == nil || !w.stillThere(p, f.root, k) {
+		return nil
+	}
+	return w.serveSlot(p, q, f.root, shown, w.area(f.root), k)
+}
+
+// stillThere reports whether the anchors above a target are those that were found, as far
+// as the check of the slot does not tell.
+func (w *Workspace) stillThere(p *place, root candidate, k *kept) bool {
+	k.mu.Lock()
+	if k.vouched == nil {
+		k.vouched = k.slot.Vouched()
+	}
+	vouched := k.vouched
+	k.mu.Unlock()
+	seen := p.sightings
+	for up, dir := 0, p.abs; ; up++ {
+		anchor := len(seen) > 0 && seen[0].Up == up
+		rel, inside := below(root.dir, dir)
+		if anchor || !inside || !vouched[rel] {
+			t, err := p.scout.Look(dir, ".mwp")
+			if err != nil || anchor && t != seen[0].Type || !anchor && t != graph.Absent {
+				return false
+			}
+		}
+		if anchor {
+			seen = seen[1:]
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return len(seen) == 0
+		}
+		dir = parent
+	}
 }
 
 // decoded returns the map that the slot's result encodes, nil when it encodes none. The

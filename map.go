@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -207,6 +208,11 @@ func (w *Workspace) relative(ctx context.Context, q *Request, r *Result) error {
 // answer serves a question from its slot, or computes it.
 func (w *Workspace) answer(ctx context.Context, q question) (*Result, error) {
 	target := w.orDir(q.target)
+	if w.kept != nil && !w.o.Fresh && !w.o.VerifyCache && target != "" && !strings.ContainsRune(target, 0) {
+		if r := w.recall(target, &q); r != nil && !(w.mayFetch(&q) && len(r.Missing) > 0) {
+			return r, r.refusal()
+		}
+	}
 	p, err := w.find(target)
 	if err != nil {
 		return nil, err
@@ -273,6 +279,7 @@ func (w *Workspace) serve(p *place, q *question) *Result {
 		if r == nil {
 			continue
 		}
+		w.kept.remember(p, c)
 		return r
 	}
 	return nil
@@ -310,6 +317,9 @@ func (w *Workspace) serveSlot(p *place, q *question, c candidate, target string,
 	r.Served, r.World, r.state = true, &world.Count, c.state
 	if q.decoded && w.kept != nil {
 		r.shown = k.decoded()
+	}
+	if changed {
+		k.vouched = nil
 	}
 	if changed && area != nil {
 		r.record = func() error {

@@ -212,9 +212,15 @@ func (w *Workspace) find(target string) (*place, error) {
 		"no .mwp and no .git at %s or above it", abs)
 }
 
+// scouting returns a World that has seen nothing yet.
+func (w *Workspace) scouting(abs string) *eval.World {
+	world := eval.NewWorld(abs, w.o.Now)
+	world.Ledger, world.Now = w.user, w.o.Guards.Now
+	return world
+}
+
 func (w *Workspace) scout(abs string) (*place, error) {
-	p := &place{abs: abs, scout: eval.NewWorld(abs, w.o.Now)}
-	p.scout.Ledger, p.scout.Now = w.user, w.o.Guards.Now
+	p := &place{abs: abs, scout: w.scouting(abs)}
 	var err error
 	if p.sightings, err = p.scout.Sightings("."); err != nil {
 		return nil, worldError(err)

@@ -7,7 +7,8 @@
 // machine's speed changes from minute to minute and hits both sides alike. Counts
 // are exact. Each row of the table names the command that measures it again.
 //
-// Nothing imports this package, and it asks no network.
+// Nothing imports this package. It asks no network but for T10's peer, which npm
+// installs into a temporary directory.
 package main
 
 import (
@@ -66,6 +67,7 @@ var scenarios = []scenario{
 	{"T9", "time of a cold map beside a warm one, and nodes computed after a branch switch and back", []string{"small", "cold"}, true, (*lab).cold},
 	{"imports", "time of a warm map with 50 imports, and of a cold map with a closure of 500 files beside a warm one", nil, true, (*lab).imports},
 	{"guards", "time of a warm map with 50 guards, with 10,000 verified files beside the bare lstat of them, with a guard over all of a large tree, and of mwp verify --stale", nil, true, (*lab).guards},
+	{"T10", "time of a warm call of the MCP server beside the npm filesystem server's, of its first answer and of a hook, and what it holds after many calls", nil, true, (*lab).servers},
 	{"T11", "bytes on disk", nil, false, (*lab).disk},
 	{"memory", "peak memory of a warm map", []string{"small"}, false, (*lab).memory},
 }

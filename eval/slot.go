@@ -64,6 +64,21 @@ func (l *SlotLeaf) statPath() []byte {
 	return nil
 }
 
+// Vouched returns the root-relative directories of which the slot knows that no name has
+// appeared or vanished in them as long as it is valid: it rests on names that were looked
+// for there, and the lstat of the directory is trusted.
+func (s *Slot) Vouched() map[string]bool {
+	dirs := map[string]bool{}
+	for i := range s.Leaves {
+		if l := &s.Leaves[i]; l.Trusted && l.Kind == graph.ProbeKind.Name {
+			if dir := l.statPath(); len(dir) > 0 {
+				dirs[string(dir)] = true
+			}
+		}
+	}
+	return dirs
+}
+
 const slotFormat = 1
 
 func (s *Slot) code(c *cas.Coder) {

@@ -528,6 +528,10 @@ func (w *World) lookAt(rel, dir, name string) (graph.FileType, error) {
 	return s.Type, nil
 }
 
+// Look returns the type of a name in an absolute directory; a name in what is no directory
+// is absent.
+func (w *World) Look(dir, name string) (graph.FileType, error) { return w.lookAt("", dir, name) }
+
 // At returns a World for another root on the same request: what was seen above
 // the path is seen again without looking.
 func (w *World) At(root, rel string, sightings []graph.Sighting) *World {

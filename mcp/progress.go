@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"strconv"
 	"sync"
 	"time"
@@ -14,7 +15,10 @@ const progressEvery = 5 * time.Second
 // progress tells a client how far a run of guards has come. The number grows with each
 // message and never reaches the total: the answer is the end.
 type progress struct {
-	q    *request
+	// token is the client's, nil when it wants to be told nothing.
+	token json.RawMessage
+	// send takes a message; behind the answer it takes none.
+	send func(params json.RawMessage)
 	stop func()
 
 	mu sync.Mutex
@@ -26,14 +30,14 @@ type progress struct {
 
 // progress returns one for a request. Without a token it is silent.
 func (s *server) progress(q *request) *progress {
-	p := &progress{q: q, stop: func() {}}
-	if q.token == nil {
+	p := &progress{token: q.token, stop: func() {}}
+	p.send = func(params json.RawMessage) { q.call.Notify("notifications/progress", params) }
+	if p.token == nil {
 		return p
 	}
 	ticks, stop := s.o.Every(progressEvery)
-	done, gone := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(gone)
 		for {
 			select {
 			case <-ticks:
@@ -46,17 +50,16 @@ func (s *server) progress(q *request) *progress {
 	p.stop = func() {
 		stop()
 		close(done)
-		<-gone
 	}
 	return p
 }
 
-// end ends the messages; none comes behind it.
+// end ends the messages.
 func (p *progress) end() { p.stop() }
 
 // event takes note of what happens to a guard. What it prints is not passed on.
 func (p *progress) event(e mwp.GuardEvent) {
-	if p.q.token == nil || e.Line != nil {
+	if p.token == nil || e.Line != nil {
 		return
 	}
 	p.mu.Lock()
@@ -85,7 +88,7 @@ func (p *progress) tell(message string) {
 	}
 	p.told++
 	r := newResult()
-	r.raw("progressToken", p.q.token)
+	r.raw("progressToken", p.token)
 	// Between two guards the number goes on towards the next whole one.
 	r.raw("progress", strconv.AppendFloat(nil, float64(p.ended)+1-1/float64(p.told+1), 'f', -1, 64))
 	if p.total > 0 {
@@ -94,5 +97,5 @@ func (p *progress) tell(message string) {
 	if p.message != "" {
 		r.text("message", p.message)
 	}
-	p.q.call.Notify("notifications/progress", r.close())
+	p.send(r.close())
 }

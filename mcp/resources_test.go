@@ -78,10 +78,14 @@ func TestCacheHints(t *testing.T) {
 // empty contents; nothing outside of the root is shown (case 09).
 func TestAbsentResources(t *testing.T) {
 	p := shopAt(t)
-	write(t, filepath.Join(filepath.Dir(p.dir), "outside.md"), "MARK-OUT")
+	outside := filepath.Dir(p.dir)
+	write(t, filepath.Join(outside, "outside.md"), "MARK-OUT")
+	// A workspace beside this one, whose maps are not served here.
+	write(t, filepath.Join(outside, "beside/.mwp"), "name = \"beside\"\ndescription = \"MARK-OUT\"\n")
 	for _, uri := range []string{
 		"test://nonexistent", "mwp://context/no/such/file", "mwp://context/../outside.md", "mwp://context/%2e%2e/outside.md", "mwp://context/backend/..%2f..%2foutside.md",
 		"mwp://context//etc/passwd", "mwp://context/%2fetc/passwd", "mwp://context/a%00b", "mwp://context/%zz", "mwp://contexts/backend", "", "backend", "mwp://context/broken", "mwp://other/backend",
+		"mwp://context/../beside/.", "mwp://context/" + p.dir + "/backend",
 	} {
 		for _, e := range eraTable {
 			want := -32002

@@ -405,6 +405,51 @@ func TestTheWorkspaceIsFoundAndKept(t *testing.T) {
 	c.end()
 }
 
+// TestFindingsAreToldOnce, however often they are found, and again when they change.
+func TestFindingsAreToldOnce(t *testing.T) {
+	p := shopAt(t)
+	o := p.serving(t)
+	var told []string
+	o.Report = func(d ir.Diagnostic) { told = append(told, d.Place()+" "+d.Message) }
+	c := start(t, o)
+	c.ask(hello)
+	for _, target := range []string{"warned", "warned/x", "warned", "backend"} {
+		c.ask(eraTable[0].tool("1", "map_workspace", `{"target":"`+target+`"}`))
+	}
+	write(t, filepath.Join(p.dir, "warned/.mwp-context.md"), "---\nlayer: 2\nlair: 2\n---\nText.\n")
+	c.ask(eraTable[0].tool("1", "map_workspace", `{"target":"warned/y"}`))
+	c.end()
+	var got []string
+	for _, s := range told {
+		if strings.Contains(s, "lair") {
+			got = append(got, s)
+		}
+	}
+	want := []string{"warned/.mwp-context.md:2:1 unknown key \"lair\"", "warned/.mwp-context.md:3:1 unknown key \"lair\""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnswersAreKept for the next process: what was computed for a client is served to
+// anybody.
+func TestAnswersAreKept(t *testing.T) {
+	p := shopAt(t)
+	for _, e := range eraTable {
+		e.ask(t, p.serving(t), e.tool("1", "explain_context", `{"target":"`+e.name+`"}`))
+		for _, format := range []mwp.Format{mwp.ExplainText, mwp.ExplainJSON} {
+			if r, err := p.bound(t).Map(t.Context(), mwp.Request{Target: e.name, Format: format}); err != nil || !r.Served {
+				t.Errorf("%s: explain is computed again: %v", e.name, err)
+			}
+		}
+	}
+	modern := eraTable[1]
+	modern.ask(t, p.serving(t), modern.tool("1", "map_workspace", `{"target":"kept"}`))
+	if r, err := p.bound(t).Map(t.Context(), mwp.Request{Target: "kept", Format: mwp.MarkdownText}); err != nil || !r.Served {
+		t.Errorf("a map is computed again: %v", err)
+	}
+}
+
 // TestFindings: every error of the root package's is text, and no other is.
 func TestFindings(t *testing.T) {
 	d := ir.Diagnostic{Code: ir.NoRoot, Severity: ir.SeverityError, Message: "m"}

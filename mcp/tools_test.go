@@ -276,6 +276,35 @@ func sameJSON(t *testing.T, what string, want []byte, got any) {
 	}
 }
 
+// TestBothHalvesAreOfOneState: while the tree changes between the two, they are asked for
+// again, and not for ever.
+func TestBothHalvesAreOfOneState(t *testing.T) {
+	for _, c := range []struct {
+		// states are what the tree is at each question.
+		states     string
+		text, json string
+		asked      int
+	}{
+		{"aaa", "a", `{"state":"a"}`, 3},
+		{"aabbb", "b", `{"state":"b"}`, 5},
+		{"abbbb", "b", `{"state":"b"}`, 5},
+		{"abcdefghi", "f", `{"state":"g"}`, 7},
+	} {
+		asked := 0
+		a, err := (&server{o: Options{Report: func(ir.Diagnostic) {}}}).bothHalves(func(json bool) (*mwp.Result, error) {
+			state := c.states[asked : asked+1]
+			asked++
+			if json {
+				state = "{\n  \"state\": \"" + state + "\"\n}\n"
+			}
+			return &mwp.Result{Text: []byte(state)}, nil
+		})
+		if err != nil || a.text != c.text || string(a.structured) != c.json || asked != c.asked {
+			t.Errorf("states %s: %q and %s after %d questions, %v; want %q and %s after %d", c.states, a.text, a.structured, asked, err, c.text, c.json, c.asked)
+		}
+	}
+}
+
 // TestMapAsJSON is in both halves, and behind a handshake says how it was delivered.
 func TestMapAsJSON(t *testing.T) {
 	p := shopAt(t)

@@ -273,6 +273,40 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestProgressGrows: whatever order guards begin and end in, each number is above the one
+// before and below the total.
+func TestProgressGrows(t *testing.T) {
+	var sent []float64
+	p := &progress{token: json.RawMessage("7"), send: func(params json.RawMessage) {
+		var m struct {
+			ProgressToken int
+			Progress      float64
+			Total         *float64
+		}
+		if err := json.Unmarshal(params, &m); err != nil || m.ProgressToken != 7 {
+			t.Fatalf("%s: %v", params, err)
+		}
+		if last := len(sent) - 1; last >= 0 && m.Progress <= sent[last] || m.Total != nil && m.Progress >= *m.Total {
+			t.Errorf("%s after %v", params, sent)
+		}
+		sent = append(sent, m.Progress)
+	}}
+	ended := &ir.VerifiedGuard{}
+	for _, e := range []mwp.GuardEvent{
+		{Of: 3}, {Guard: "a", Number: 1, Of: 3}, {Guard: "b", Number: 2, Of: 3}, {Guard: "a", Number: 1, Of: 3, Line: []byte("NOISE")},
+		{Guard: "b", Number: 2, Of: 3, Ended: ended}, {Guard: "c", Number: 3, Of: 3}, {Guard: "a", Number: 1, Of: 3, Ended: ended}, {Guard: "c", Number: 3, Of: 3, Ended: ended},
+	} {
+		p.event(e)
+		for range 10 {
+			p.tell("")
+		}
+	}
+	// Ten at each of seven moments, three of beginning guards, and none at the end.
+	if len(sent) != 73 {
+		t.Errorf("%d messages: %v", len(sent), sent)
+	}
+}
+
 // TestNoProgressWithoutToken: nor with one that is none.
 func TestNoProgressWithoutToken(t *testing.T) {
 	needsShell(t)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -18,7 +19,7 @@ import (
 
 // runHook answers one event of a harness (D-114).
 func (a *app) runHook() error {
-	said, err := a.harness()
+	said, err := a.saidHarness()
 	if err != nil {
 		return err
 	}
@@ -44,8 +45,8 @@ func (a *app) runHook() error {
 	return h.answer()
 }
 
-// harness returns the harness that the command line names, "" for none.
-func (a *app) harness() (string, error) {
+// saidHarness returns the harness that the command line names, "" for none.
+func (a *app) saidHarness() (string, error) {
 	if len(a.words) == 0 {
 		return "", nil
 	}
@@ -69,11 +70,9 @@ func (a *app) hooked(err error) int {
 	case errors.Is(err, errBlocked):
 		return 2
 	}
-	for _, d := range a.findings(err) {
-		d.Hint = ""
-		line, _, _ := strings.Cut(d.String(), "\n")
+	if ds := a.findings(err); len(ds) > 0 {
+		line, _, _ := strings.Cut(ds[0].String(), "\n")
 		a.stderr.Write([]byte("mwp hook: " + line + "\n"))
-		break
 	}
 	return 0
 }
@@ -277,48 +276,46 @@ func resolved(p string) string {
 	}
 }
 
-// say answers with the maps of targets, as far as the reader lacks them, and notes what
-// was sent after it was written. Two hooks that run at once both say what neither knows
-// of the other, and the record has both: a map may come twice and is never missed.
+// say answers with the maps of targets, as far as the reader lacks them. A target whose
+// map cannot be made does not keep the others back.
 func (h *hook) say(targets ...string) error {
 	var text []byte
+	var first error
 	var sent []*mwp.Result
 	for _, target := range targets {
 		x, err := h.send(target)
-		if err != nil {
-			return err
-		}
-		switch {
-		case x == nil:
-		case h.guards() && x.ReadOnly:
-			return h.block(target)
-		case x.Nothing || !h.Carries():
+		if err == nil && x != nil {
 			sent = append(sent, x.Result)
-		default:
-			more, err := h.add(text, target, x)
-			if err != nil {
-				return err
-			}
-			text = more
-			sent = append(sent, x.Result)
-		}
-	}
-	if len(text) > 0 {
-		if err := h.print(h.Answer(string(text))); err != nil {
-			return err
-		}
-		if h.Session != "" {
-			if err := h.save(); err != nil {
-				return err
+			switch {
+			case h.guards() && x.ReadOnly:
+				return h.block(target)
+			case !x.Nothing && h.Carries():
+				text, err = h.add(text, target, x)
 			}
 		}
+		first = cmp.Or(first, err)
 	}
+	first = cmp.Or(h.tell(text), first)
 	for _, r := range sent {
 		if err := r.Record(); err != nil {
-			return nil
+			// The next hook is slower, and that is all.
+			break
 		}
 	}
-	return nil
+	return first
+}
+
+// tell prints a text and then notes that it was read. Two hooks that run at once both tell
+// what neither knows of the other, and the record has both: a map may come twice and is
+// never missed.
+func (h *hook) tell(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	if err := h.print(h.Answer(string(text))); err != nil || h.Session == "" {
+		return err
+	}
+	return h.save()
 }
 
 // send returns what a reader lacks of a target's map, nil for what is no place in the
@@ -398,7 +395,7 @@ func (h *hook) add(text []byte, target string, x *mwp.Sending) ([]byte, error) {
 	for _, dir := range h.above(target) {
 		step, err := h.send(dir)
 		if err != nil {
-			return nil, err
+			return text, err
 		}
 		if step == nil || step.Nothing {
 			continue
@@ -443,16 +440,25 @@ func (h *hook) fits(text []byte) bool {
 	return limit == 0 || h.Size(h.Answer(string(text))) <= limit
 }
 
-// missing says that a map is not there, how long it is, and how to read it.
+// missing says that a map is not there whole, how much there was to tell, and how to read it.
 func missing(x *mwp.Sending) []byte {
 	target, call, command := "the project", "map_workspace()", "mwp map --render markdown"
 	if x.Target != "" {
 		target = strconv.Quote(x.Target)
-		call, command = "map_workspace("+target+")", "mwp map "+target+" --render markdown"
+		call, command = "map_workspace("+target+")", "mwp map "+x.Target+" --render markdown"
 	}
-	return []byte("The workspace map of " + target + " is longer than a hook can pass on here, so rules are missing above (" +
-		strconv.Itoa(len(x.Text)) + " bytes were to be told). Read them before you go on: call the tool " + call +
-		", or run `" + command + "` in " + ir.EscapeControls(filepath.ToSlash(x.Root)) + ".\n")
+	text := "You lack rules: the workspace map of " + target + " has " + strconv.Itoa(len(x.Text)) +
+		" bytes that you were not told, more than a hook can pass on here, and not all of them are above. Read it before you go on: call the tool " + call
+	// A model may type what it reads into a shell, and whoever named the file chose the words.
+	if strings.IndexFunc(x.Target, unusual) < 0 && !strings.HasPrefix(x.Target, "-") {
+		text += ", or run `" + command + "` in " + ir.EscapeControls(filepath.ToSlash(x.Root))
+	}
+	return []byte(text + ".\n")
+}
+
+// unusual reports whether a shell may take a character for something else than itself.
+func unusual(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@", r))
 }
 
 // join puts a text after others.

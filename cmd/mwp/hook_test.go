@@ -133,9 +133,13 @@ func TestEntryTooLong(t *testing.T) {
 	})
 	for range 2 {
 		text, o := told(t, reading("s", "a/x"), "codex")
-		if o.code != 0 || len(o.stdout) > 10_000 || strings.Contains(text, "word word") || !strings.Contains(text, "run `mwp map \"a/x\" --render markdown`") {
+		if o.code != 0 || len(o.stdout) > 10_000 || strings.Contains(text, "word word") || !strings.Contains(text, "run `mwp map a/x --render markdown`") {
 			t.Errorf("%d, %q", o.code, text)
 		}
+	}
+	// A name that a shell would run is not put into a command.
+	if text, _ := told(t, reading("s", "a/$(touch x)"), "codex"); strings.Contains(text, "mwp map") || !strings.Contains(text, `map_workspace("a/$(touch x)")`) {
+		t.Errorf("told %q", text)
 	}
 	text, _ := told(t, reading("s", "a/x"), "gemini")
 	if text != "" {

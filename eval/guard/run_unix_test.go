@@ -37,6 +37,8 @@ const (
 
 // init and not TestMain, of which a package has one only.
 func init() {
+	// Tests look at the modes of what they and the code make.
+	syscall.Umask(0o022)
 	what := strings.Split(os.Getenv(childEnv), "\n")
 	switch what[0] {
 	case "":

@@ -208,8 +208,10 @@ func zed(s Setup) Client {
 	return Client{
 		Name: "zed", Title: "Zed",
 		Files: []File{{
-			Names:   []string{".zed/settings.json"},
-			Entries: []Entry{server("context_servers", `{"source": "custom", "command": "mwp", "args": `+rooted(s.Root)+`, "env": {}}`)},
+			Names: []string{".zed/settings.json"},
+			// "source" is left out: Zed since the end of 2025 has no such key, and offers to
+			// rewrite files that do.
+			Entries: []Entry{server("context_servers", `{"command": "mwp", "args": `+rooted(s.Root)+`, "env": {}}`)},
 		}},
 		Notes: []string{"The file names the root as it is on this machine, because Zed may start a server anywhere: do not commit that line."},
 	}

@@ -64,6 +64,19 @@ func TestClientsAreWhole(t *testing.T) {
 	}
 }
 
+func TestRootsAsTheyAre(t *testing.T) {
+	for _, name := range []string{"claude-desktop", "zed", "windsurf"} {
+		c, _ := ClientNamed(name, setup)
+		f := c.User
+		if len(c.Files) > 0 {
+			f = c.Files[0]
+		}
+		if !strings.Contains(string(f.New()), `"--root", "/srv/<project>"`) {
+			t.Errorf("%s: %s", name, f.New())
+		}
+	}
+}
+
 // TestFileNames holds the paths to what is safe to join with a root.
 func TestFileNames(t *testing.T) {
 	for _, f := range files(t) {

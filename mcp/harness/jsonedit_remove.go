@@ -13,9 +13,6 @@ func (f File) removeJSON(text []byte) (edited []byte, gone bool, left []*Error, 
 	if root == nil || root.kind != '{' {
 		return text, false, nil, nil
 	}
-	if bytes.Equal(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), f.New()) {
-		return nil, true, nil, nil
-	}
 	n := bomLen(text)
 	if rest, ok := bytes.CutPrefix(text[n:], []byte(f.tree().compact())); ok && len(bytes.TrimSpace(rest)) == 0 {
 		return slices.Concat(text[:n], rest), false, nil, nil

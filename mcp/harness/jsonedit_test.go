@@ -359,6 +359,8 @@ func TestRemoveAfterEdits(t *testing.T) {
 		{"a hook twice", `{"hooks": {"Start": [{"command": "mwp hook a"}, 1, {"command": "mwp hook a"}]}}`, `{"hooks": {"Start": [ 1]}}`, ""},
 		{"another argument", "{\n  \"servers\": {\n    \"mwp\": {\"command\": \"mwp\", \"args\": [\"y\"]}\n  }\n}\n", "same", "3:5: servers.mwp has an entry for mwp already, and a different one"},
 		{"another timeout", "{\"hooks\": {\"End\": [{\"command\": \"mwp hook a\"}], \"Start\": [{\"command\": \"mwp hook a\", \"timeout\": 1}]}}", `{"hooks": { "Start": [{"command": "mwp hook a", "timeout": 1}]}}`, "1:58: hooks.Start has an entry for mwp already, and a different one"},
+		{"a comment at the top", "// mine\n{\n  \"servers\": {\n    \"mwp\": {\"command\": \"mwp\", \"args\": [\"x\"]}\n  }\n}\n", "// mine\n{}\n", ""},
+		{"nothing of ours", "{}\n", "same", ""},
 		{"not an object", "[]", "same", ""},
 		{"elsewhere", `{"servers": 1, "hooks": {"Start": {}}}`, "same", ""},
 	} {

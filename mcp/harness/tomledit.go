@@ -64,14 +64,9 @@ func (t *Table) find(text []byte, doc *tomlDocument) (start, end int, ok bool) {
 			string(text[s.start:]) != strings.TrimSuffix(b, eol) {
 			continue
 		}
-		// Behind the statements of the block comes another table or the end, and nothing
-		// anywhere else belongs to the table.
-		next := i + 1 + len(t.Lines)
-		if next < len(doc.statements) && !doc.statements[next].header {
-			return 0, 0, false
-		}
+		// Besides the statements of the block, nothing belongs to the table.
 		for j, other := range doc.statements {
-			if (j < i || j >= next) && below(other.path, t.Path) {
+			if (j < i || j > i+len(t.Lines)) && below(other.path, t.Path) {
 				return 0, 0, false
 			}
 		}

@@ -376,7 +376,6 @@ func (p *tomlParser) braces(n *tomlNode, depth int) error {
 			return errorAt(p.text, start, "the brace is never closed")
 		case p.is('}'):
 			p.i++
-			n.close()
 			return nil
 		case !comma:
 			return p.fail("expected a comma or }, found %s", p.found())
@@ -389,16 +388,6 @@ func (p *tomlParser) braces(n *tomlNode, depth int) error {
 		}
 		if comma = p.is(','); comma {
 			p.i++
-		}
-	}
-}
-
-// close makes everything in a table in braces final.
-func (n *tomlNode) close() {
-	for _, c := range n.children {
-		if c.kind == tomlDotted {
-			c.close()
-			c.kind = tomlValue
 		}
 	}
 }

@@ -191,6 +191,7 @@ func TestEndWaitsForAWrite(t *testing.T) {
 		ctx, stop := context.WithCancelCause(context.Background())
 		out := stuck{make(chan struct{}), make(chan struct{})}
 		r, w := io.Pipe()
+		defer w.Close()
 		done := make(chan error, 1)
 		go func() { done <- rpc.Serve(ctx, r, out, echo, rpc.Options{Ping: pingName}) }()
 		io.WriteString(w, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
@@ -264,14 +265,17 @@ func (r *reading) SetReadDeadline(t time.Time) error {
 func TestReaderIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		c := connect(t, r, rpc.Options{Log: func(byte, []byte) { t.Error("Log was called after Serve had returned") }})
+		c := connect(t, r, rpc.Options{
+			Log:     func(byte, []byte) { t.Error("Log was called after Serve had returned") },
+			Batches: func() bool { t.Error("Batches was called after Serve had returned"); return true },
+		})
 		c.in = w
 		synctest.Wait()
 		c.stop(errStop)
 		if err := <-c.done; err != errStop {
 			t.Errorf("Serve = %v, want %v", err, errStop)
 		}
-		c.call("1", "ping")
+		c.send(`[{"jsonrpc":"2.0","method":"` + cancelName + `","params":{"requestId":1}}]`)
 		c.expect()
 	})
 }

@@ -158,7 +158,7 @@ func isEnd(err error) bool {
 }
 
 // accept does at once what does not wait and queues the rest. It is false when
-// nothing is queued any more.
+// nothing can be queued or answered any more.
 func (s *server) accept(e entry) bool {
 	if c := e.call; c != nil {
 		if s.isCancel(c) {
@@ -167,8 +167,7 @@ func (s *server) accept(e entry) bool {
 		}
 		// A client could not tell the answer to a ping from that of a call with its id.
 		if s.isPing(c) && !s.queue.busy(c.key) {
-			s.out.send(c.put)
-			return true
+			return s.out.send(c.put)
 		}
 		return s.queue.add(e)
 	}

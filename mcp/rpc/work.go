@@ -25,7 +25,7 @@ var (
 // workAll answers what is queued, one after the other. The context of a call derives
 // from ctx.
 func (s *server) workAll(ctx context.Context) {
-	for !closed(s.over) {
+	for {
 		e, ok := s.queue.take()
 		switch {
 		case !ok:
