@@ -65,6 +65,36 @@ func bound(ctx context.Context, o Options) (*Workspace, error) {
 	return w, nil
 }
 
+// findBound is find for a workspace whose root is bound: a target outside of it is refused
+// however it is spelled, and so is one that a link inside of it leads to another workspace
+// with.
+func (w *Workspace) findBound(abs string) (*place, error) {
+	outside := func() error {
+		return environment(ir.TargetOutsideRoot, nil, "name a target below the root", "the target %s is outside the root %s", abs, w.bound.dir)
+	}
+	root := realPath(w.bound.dir)
+	named := abs
+	if _, ok := below(w.bound.dir, abs); !ok {
+		// The root may have another name through a link.
+		rel, ok := below(root, realPath(abs))
+		if !ok {
+			return nil, outside()
+		}
+		named = filepath.Join(w.bound.dir, filepath.FromSlash(rel))
+	}
+	p, err := w.scout(named)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.candidates) == 0 {
+		return nil, environment(ir.NoRoot, nil, "run `mwp init` in the project's root", "no .mwp at %s or above it any more", named)
+	}
+	if _, ok := below(root, realPath(p.candidates[0].dir)); !ok {
+		return nil, outside()
+	}
+	return p, nil
+}
+
 // Dir returns the directory that relative targets start from; of a bound workspace it is
 // the root.
 func (w *Workspace) Dir() string { return w.o.Dir }

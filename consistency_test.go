@@ -352,11 +352,30 @@ func (e *editor) replace(path, text string) {
 	e.write(path, text)
 }
 
+// tick lets the clock move on that files get their change times from. It goes in steps
+// of some milliseconds, and of more on a machine that is busy.
+func (e *editor) tick() {
+	stamp := func() time.Time {
+		name := filepath.Join(filepath.Dir(e.scratch), "clock")
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			e.t.Fatal(err)
+		}
+		fi, err := os.Stat(name)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		return fi.ModTime()
+	}
+	for began := stamp(); stamp().Equal(began); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // symlink puts a link in the place of whatever stands there.
 func (e *editor) symlink(target, path string) {
 	if e.settled {
-		// A link's times cannot be set: let the kernel's clock move on instead.
-		time.Sleep(12 * time.Millisecond)
+		// A link's times cannot be set.
+		e.tick()
 	}
 	e.each(func(root string) error {
 		p := filepath.Join(root, path)
@@ -479,8 +498,7 @@ func (e *editor) sameSize(path string) string {
 		}
 		b[len(b)-1] ^= 1
 		if e.settled {
-			// One tick of the kernel's clock: change times are no finer than that.
-			time.Sleep(12 * time.Millisecond)
+			e.tick()
 		}
 		if err := os.WriteFile(p, b, 0o644); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -379,6 +380,12 @@ func (w *Workspace) compute(ctx context.Context, p *place, q *question) (*Result
 func (w *Workspace) record(s *session, n text, q *question, target string, v *nodes.RenderedValue) error {
 	if s.area == nil && w.kept == nil {
 		return nil
+	}
+	if s.state != "" && w.o.CacheDir == "" {
+		// The cache of a workspace that was removed would bring its anchor back.
+		if _, err := os.Lstat(filepath.Join(s.dir, ".mwp")); err != nil {
+			return err
+		}
 	}
 	stats := s.ev.Stats()
 	meta := slotMeta{*v, cmp.Or(target, "."), stats.Hits, stats.Computed, stats.Leaves}

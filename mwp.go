@@ -194,6 +194,9 @@ func (w *Workspace) find(target string) (*place, error) {
 		}
 		abs = filepath.Join(w.o.Dir, target)
 	}
+	if w.bound != nil {
+		return w.findBound(abs)
+	}
 	p, err := w.scout(abs)
 	if err != nil || len(p.candidates) > 0 {
 		return p, err

@@ -2,8 +2,9 @@ package mwp
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -60,7 +61,8 @@ func NewSession(id string) *Session {
 // uuid returns a random UUID, version 4.
 func uuid() string {
 	var b [16]byte
-	rand.Read(b[:])
+	binary.NativeEndian.PutUint64(b[:], rand.Uint64())
+	binary.NativeEndian.PutUint64(b[8:], rand.Uint64())
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
@@ -130,7 +132,7 @@ func (w *Workspace) Send(ctx context.Context, s *Session, q Request, o SendOptio
 			s.root, s.state = w.bound.dir, w.bound.state
 		}
 		s.mu.Unlock()
-		if s.stored {
+		if s.stored && !s.cleared {
 			r.Notices = append(r.Notices, w.load(s)...)
 			seen = s.rec.Seen
 		}

@@ -78,7 +78,7 @@ func (w *Workspace) sessionDir(dir string) (state.Dir, error) {
 	if dir == "" {
 		return state.Dir{}, environment(ir.NoRoot, nil, "run `mwp init` in the project's root", "a workspace without a .mwp has no place for sessions")
 	}
-	return state.Dir{Path: dir, Ignore: stateIgnore(), Waiting: func(lock string) { w.progress("waiting for the lock " + lock) }}, nil
+	return state.Dir{Path: dir, Waiting: func(lock string) { w.progress("waiting for the lock " + lock) }}, nil
 }
 
 // load reads the stored record of a session whose workspace is known. A record that

@@ -2,10 +2,12 @@ package mwp
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval/guard"
 	"github.com/model-workspace-protocol/mwp/nodes"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 // TrustState is what this user said about letting other programs run a workspace's
@@ -70,4 +72,43 @@ func (w *Workspace) trustTables(ctx context.Context) (root string, tables cas.Di
 	copy(tables[:], r.Text)
 	r.Record()
 	return r.Root, tables, nil
+}
+
+// permitted refuses a run for others that this user did not agree to. It is asked before
+// the plan is made and after: the plan knows the root, and is made of the tables that were
+// agreed to.
+func (v *verifying) permitted(ctx context.Context) error {
+	if !v.q.ForOthers {
+		return nil
+	}
+	t, err := v.w.Trusted(ctx)
+	if err != nil {
+		return err
+	}
+	root, _, err := v.w.trustTables(ctx)
+	if err != nil {
+		return err
+	}
+	if t != TrustGiven {
+		return untrusted(root, t)
+	}
+	if v.Root != "" && v.Root != root {
+		return notTrusted("type `mwp verify` in a terminal there", "the target lies in another workspace, %s, whose guards this program does not run", v.Root)
+	}
+	return nil
+}
+
+func untrusted(root string, t TrustState) error {
+	const hint = "type `mwp verify` in a terminal there and answer its question, or start the server with --trust-workspace"
+	switch t {
+	case TrustOutdated:
+		return notTrusted(hint, "the [trust] tables of %s changed since somebody let other programs run its guards", root)
+	case TrustDenied:
+		return notTrusted("type `mwp verify` in a terminal there, or start the server with --trust-workspace", "this user does not let other programs run the guards of %s", root)
+	}
+	return notTrusted(hint, "nobody has let other programs run the guards of %s yet", root)
+}
+
+func notTrusted(hint, format string, args ...any) error {
+	return &Refusal{[]ir.Diagnostic{{Code: ir.GuardNotTrusted, Severity: ir.SeverityError, Message: fmt.Sprintf(format, args...), Hint: hint}}}
 }

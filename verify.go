@@ -36,6 +36,10 @@ type VerifyRequest struct {
 	AllowFloating bool
 	// TrustAdHoc runs guards that nobody agreed to, for this once (D-87).
 	TrustAdHoc bool
+	// ForOthers is set by a program that acts for somebody else, such as an MCP server.
+	// Then guards run only in the workspace around Options.Dir, and only when this user
+	// trusts it; everything else is a *Refusal (D-109).
+	ForOthers bool
 	// NoDiscoveries keeps discoveries.md as it is (D-48).
 	NoDiscoveries bool
 	// Ask is called for an ad-hoc guard that nobody decided about yet, for one at a
@@ -146,10 +150,16 @@ func (w *Workspace) Verify(ctx context.Context, q VerifyRequest) (*VerifyResult,
 		}}
 	}
 	v := &verifying{w: w, q: q}
+	if err := v.permitted(ctx); err != nil {
+		return nil, err
+	}
 	if err := v.collect(ctx); err != nil {
 		return nil, err
 	}
 	if err := v.choose(ctx); err != nil {
+		return nil, err
+	}
+	if err := v.permitted(ctx); err != nil {
 		return nil, err
 	}
 	v.watch(GuardEvent{Of: len(v.todo)})

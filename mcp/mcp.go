@@ -60,7 +60,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	s.mirror = newMirror(o.Every)
 	defer s.mirror.end()
 	return rpc.Serve(ctx, in, out, s.handle, rpc.Options{
-		Batches: s.batches, Ping: "ping", Cancel: "notifications/cancelled", Log: o.Log, Panicked: o.Panicked,
+		Batches: s.batches, Ping: "ping", Pong: legacyPing, Cancel: "notifications/cancelled", Log: o.Log, Panicked: o.Panicked,
 	})
 }
 
@@ -70,6 +70,16 @@ func ReaderGone(err error) bool { return errors.Is(err, rpc.ErrReaderGone) }
 func every(d time.Duration) (<-chan time.Time, func()) {
 	t := time.NewTicker(d)
 	return t.C, t.Stop
+}
+
+// legacyPing reports whether a ping is of a revision that has one: it names none.
+func legacyPing(params json.RawMessage) bool {
+	p, ok := object(params)
+	if !ok {
+		return true
+	}
+	meta, _ := object(p["_meta"])
+	return meta[metaVersion] == nil
 }
 
 // invalid is the error of a request whose parameters are not what the method takes.

@@ -49,7 +49,7 @@ type eras struct{ legacy, modern bool }
 // not exist.
 func erasOf(method string) eras {
 	switch method {
-	case "initialize", "ping":
+	case "initialize":
 		return eras{legacy: true}
 	case "server/discover":
 		return eras{modern: true}
@@ -72,8 +72,6 @@ func (s *server) dispatch(ctx context.Context, q *request) (rpc.Reply, error) {
 		return plain(s.initialize(q))
 	case "server/discover":
 		return plain(s.discover())
-	case "ping":
-		return plain(newResult(), nil)
 	case "tools/list":
 		return plain(s.listTools(q))
 	case "tools/call":

@@ -33,8 +33,8 @@ func newSpelling(root string) spelling {
 }
 
 // read returns the target as the root package takes it: a path relative to the root, or
-// an absolute one. What leads out of the root is refused whichever way it is spelled;
-// where links lead, the root package looks.
+// an absolute one. What leads out of the root by its name is refused whichever way it is
+// spelled.
 func (s spelling) read(target string) (string, error) {
 	if target == "" {
 		return "", refuse(codeUsage, "name a file or directory, or leave the target out for the whole project", "the target is empty")
@@ -48,11 +48,7 @@ func (s spelling) read(target string) (string, error) {
 		path = s.sameDrive(path)
 	}
 	if s.leaves(path) {
-		abs := path
-		if !s.isAbs(path) {
-			abs = s.slashed(s.root) + "/" + path
-		}
-		return "", refuse(ir.TargetOutsideRoot, targetHint, "the target %s is outside the root %s", clean(abs), s.root)
+		return "", refuse(ir.TargetOutsideRoot, targetHint, "the target %s is outside the root %s", clean(s.slashed(s.root)+"/"+path), s.root)
 	}
 	return path, nil
 }
@@ -164,18 +160,10 @@ func (s spelling) slashed(path string) string {
 	return path
 }
 
-// leaves reports whether a path is outside of the root by its name. An absolute one that
-// is not spelled as the root is may lead below it through a link; the root package
-// looks.
+// leaves reports whether a relative path leads out of the root by its name. Of an absolute
+// one the root package tells, and it looks where links lead.
 func (s spelling) leaves(path string) bool {
-	if !s.isAbs(path) {
-		return path != "" && above(path)
-	}
-	root, path := clean(s.slashed(s.root)), clean(path)
-	if s.windows {
-		root, path = strings.ToLower(root), strings.ToLower(path)
-	}
-	return path != root && !strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+	return path != "" && !s.isAbs(path) && above(path)
 }
 
 // above reports whether a relative path leads out of the directory that it starts from.

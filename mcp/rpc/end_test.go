@@ -19,6 +19,9 @@ const grace = 2 * time.Second
 
 var errStop = errors.New("stop")
 
+// handedOn is how long a call may run before what comes behind it is read.
+const handedOn = 10 * time.Millisecond
+
 func TestEndOfInput(t *testing.T) {
 	flow(t, "what is queued is answered within the grace", func(t *testing.T, c *client) {
 		c.call("1", "slow")
@@ -37,7 +40,7 @@ func TestEndOfInput(t *testing.T) {
 		c.call("2", "slow")
 		c.send(`{"jsonrpc":"2.0","method":"note"}`, "rubbish")
 		c.end(nil)
-		if got := time.Since(began); got != grace {
+		if got := time.Since(began); got < grace || got > grace+handedOn {
 			t.Errorf("Serve took %v, want %v", got, grace)
 		}
 		if err := context.Cause(h.ctx); err != rpc.ErrInputEnded {
@@ -55,7 +58,7 @@ func TestEndOfInput(t *testing.T) {
 		h := c.run("1")
 		c.call("2", "slow")
 		c.end(nil)
-		if got := time.Since(began); got != 2*grace {
+		if got := time.Since(began); got < 2*grace || got > 2*grace+handedOn {
 			t.Errorf("Serve took %v, want %v", got, 2*grace)
 		}
 		h.call.Notify("late", nil)
@@ -84,7 +87,7 @@ func TestGraceOfTheCaller(t *testing.T) {
 			c.call("1", "slow")
 			began := time.Now()
 			c.end(nil)
-			if got, want := time.Since(began), max(g, 0); got != want {
+			if got, want := time.Since(began), max(g, 0); got < want || got > want+handedOn {
 				t.Errorf("Serve took %v, want %v", got, want)
 			}
 		})
@@ -121,7 +124,7 @@ func TestEndOfContext(t *testing.T) {
 		began := time.Now()
 		c.stop(errStop)
 		c.end(errStop)
-		if got := time.Since(began); got != grace {
+		if got := time.Since(began); got < grace || got > grace+handedOn {
 			t.Errorf("Serve took %v, want %v", got, grace)
 		}
 		c.release("1", says("1"))

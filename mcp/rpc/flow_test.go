@@ -392,6 +392,7 @@ func TestBackPressure(t *testing.T) {
 			}
 			c.in.Close()
 		}()
+		time.Sleep(handedOn)
 		synctest.Wait()
 		// A pipe without memory: one chunk may have been read ahead, of about 40 bytes each.
 		if sent < 1024 || sent > 1024+32<<10/40 {

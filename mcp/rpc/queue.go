@@ -39,6 +39,7 @@ type queue struct {
 	bytes   int              // in waiting
 	flight  map[string]*Call // by key: waiting or running, neither cancelled nor being written
 	leaving []*Call          // being written
+	working bool             // something that was taken or claimed is not done with
 	ended   bool             // nothing will be added
 	expired bool             // what still waits is not to be run
 	stopped bool             // nothing is to be taken or added
@@ -100,12 +101,36 @@ func (q *queue) busy(key string) bool {
 	return q.flight[key] != nil
 }
 
-// take waits for the next entry. It is false when there will be none.
+// claim registers a call that is not to be queued, because there is nothing that it would
+// have to wait for. Its claim ends with done.
+func (q *queue) claim(c *Call) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.working || q.stopped || q.head < len(q.waiting) {
+		return false
+	}
+	q.register(c)
+	q.working = true
+	return true
+}
+
+// done says that what was taken or claimed is done with.
+func (q *queue) done() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.working = false
+	if q.head < len(q.waiting) || q.ended || q.stopped {
+		q.changed.Broadcast()
+	}
+}
+
+// take waits for the next entry, which ends with done. It is false when there will be
+// none and nothing runs any more.
 func (q *queue) take() (entry, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.stopped && q.head == len(q.waiting) {
-		if q.ended {
+	for q.working || !q.stopped && q.head == len(q.waiting) {
+		if q.ended && !q.working {
 			return entry{}, false
 		}
 		q.changed.Wait()
@@ -113,6 +138,7 @@ func (q *queue) take() (entry, bool) {
 	if q.stopped {
 		return entry{}, false
 	}
+	q.working = true
 	e := q.waiting[q.head]
 	q.waiting[q.head] = entry{}
 	q.head++

@@ -4,10 +4,13 @@
 // cancel. It may import nothing of ours, opens no file, and touches no stream but
 // the two that Serve is handed.
 //
-// One goroutine reads and one works, so calls run one at a time and are answered
-// in the order in which they came. A line that is refused is answered in its turn
-// as well. Two things do not wait: a ping is answered as soon as it is read, and a
-// cancel ends the call that it names as soon as it is read.
+// Calls run one at a time and are answered in the order in which they came. A line that
+// is refused is answered in its turn as well. Two things do not wait: a ping is answered
+// as soon as it is read, and a cancel ends the call that it names as soon as it is read.
+//
+// The goroutine that reads runs a call itself when nothing is before it, because waking
+// another one takes longer than a call that is served from memory. When the call has not
+// ended after some milliseconds, another goroutine goes on reading.
 package rpc
 
 import (
@@ -56,6 +59,8 @@ type Call struct {
 	ended   atomic.Bool // nothing may be notified any more
 	reply   Reply
 	refusal *Error // why there is no reply
+	// handOn lets another goroutine read while the call runs. Whoever takes it calls it.
+	handOn atomic.Pointer[func()]
 
 	// guarded by the queue's mu
 	dropped bool                    // cancelled
@@ -141,6 +146,9 @@ type Options struct {
 	Batches func() bool
 	// Ping is the name of the request that is answered with {} as soon as it is read.
 	Ping string
+	// Pong tells whether a ping with these params is answered so; nil means each is. One
+	// that is not is the handler's. The goroutine that reads calls it.
+	Pong func(params json.RawMessage) bool
 	// Cancel is the name of the notification whose params name a call, {"requestId":
 	// id}. That call's context ends as soon as this is read, or it is never begun, and
 	// it is not answered. A cancel that names nothing in flight is ignored.

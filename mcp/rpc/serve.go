@@ -45,26 +45,22 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler, o Option
 		queue:  newQueue(2 * o.MaxLine),
 		out:    &output{to: out, log: j.note, fail: fail, over: run.Done(), turn: make(chan struct{}, 1)},
 		log:    j,
+		calls:  calls,
 		over:   run.Done(),
 		read:   make(chan struct{}),
 		worked: make(chan struct{}),
 	}
-	var unread error
-	go func() {
-		defer close(s.read)
-		unread = s.readAll(in)
-		s.queue.end()
-	}()
+	go s.readOn(newLines(in, o.MaxLine))
 	go func() {
 		defer close(s.worked)
-		s.workAll(calls)
+		s.workAll()
 	}()
 	s.wait(expire)
 	s.depart(in, fail)
 	if err := context.Cause(run); err != errDone {
 		return err
 	}
-	return unread
+	return s.unread
 }
 
 // errDone is what Serve itself ends the contexts with when the input has ended and
@@ -78,9 +74,12 @@ type server struct {
 	queue  *queue
 	out    *output
 	log    *journal
+	calls  context.Context // what the contexts of calls derive from
 	over   <-chan struct{} // ctx ended, or a write failed
 	read   chan struct{}   // closed when nothing is read any more
-	worked chan struct{}   // closed when the worker has returned
+	unread error           // why, when the input did not just end; set before read is closed
+	worked chan struct{}   // closed when nothing runs any more
+	watch  watch
 }
 
 // wait returns when everything is answered, when over ends, or when the time after
@@ -128,10 +127,24 @@ func (s *server) depart(in io.Reader, fail context.CancelCauseFunc) {
 
 type deadliner interface{ SetReadDeadline(time.Time) error }
 
+// readOn takes lines until there are no more, or until another goroutine goes on with
+// it.
+func (s *server) readOn(l *lines) {
+	err := s.readAll(l)
+	if err == errHandedOn {
+		return
+	}
+	s.unread = err
+	s.queue.end()
+	close(s.read)
+}
+
+// errHandedOn is what ends the reading of one goroutine.
+var errHandedOn = errors.New("another goroutine reads")
+
 // readAll takes lines until there are no more, and returns what that was by, nil for
 // an end.
-func (s *server) readAll(in io.Reader) error {
-	l := newLines(in, s.o.MaxLine)
+func (s *server) readAll(l *lines) error {
 	for {
 		line, err := l.next()
 		if closed(s.over) || isEnd(err) {
@@ -147,8 +160,16 @@ func (s *server) readAll(in io.Reader) error {
 			s.log.note(In, line)
 			e, ok = parse(line, s.o.MaxDepth)
 		}
-		if ok && !s.accept(e) {
+		if !ok {
+			continue
+		}
+		switch s.accept(e) {
+		case stop:
 			return nil
+		case here:
+			if s.runHere(e.call, l) {
+				return errHandedOn
+			}
 		}
 	}
 }
@@ -157,27 +178,44 @@ func isEnd(err error) bool {
 	return err == io.EOF || errors.Is(err, fs.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// accept does at once what does not wait and queues the rest. It is false when
-// nothing can be queued or answered any more.
-func (s *server) accept(e entry) bool {
+// accepted says what became of a line.
+type accepted int
+
+const (
+	goOn accepted = iota // it is dealt with, or queued
+	here                 // nothing is before it: the goroutine that reads is to run it
+	stop                 // nothing can be queued or answered any more
+)
+
+// accept does at once what does not wait, and queues what has something before it.
+func (s *server) accept(e entry) accepted {
+	var ok bool
 	if c := e.call; c != nil {
-		if s.isCancel(c) {
+		switch {
+		case s.isCancel(c):
 			s.cancel(c)
-			return true
+			return goOn
+		case s.isPing(c) && !s.queue.busy(c.key):
+			// A client could not tell the answer to a ping from that of a call with its id.
+			ok = s.out.send(c.put)
+		case s.queue.claim(c):
+			return here
+		default:
+			ok = s.queue.add(e)
 		}
-		// A client could not tell the answer to a ping from that of a call with its id.
-		if s.isPing(c) && !s.queue.busy(c.key) {
-			return s.out.send(c.put)
+	} else {
+		// Before they are queued, which may wait for the very call that is cancelled.
+		for _, c := range e.batch {
+			if s.isCancel(c) && s.o.Batches() {
+				s.cancel(c)
+			}
 		}
-		return s.queue.add(e)
+		ok = s.queue.add(e)
 	}
-	// Before they are queued, which may wait for the very call that is cancelled.
-	for _, c := range e.batch {
-		if s.isCancel(c) && s.o.Batches() {
-			s.cancel(c)
-		}
+	if !ok {
+		return stop
 	}
-	return s.queue.add(e)
+	return goOn
 }
 
 func (s *server) isCancel(c *Call) bool {
@@ -192,7 +230,7 @@ func (s *server) cancel(c *Call) {
 
 // isPing tells whether the call is a ping, which has its reply then.
 func (s *server) isPing(c *Call) bool {
-	if s.o.Ping == "" || c.Method != s.o.Ping || c.ID == nil {
+	if s.o.Ping == "" || c.Method != s.o.Ping || c.ID == nil || s.o.Pong != nil && !s.o.Pong(c.Params) {
 		return false
 	}
 	c.reply.Result = emptyObject

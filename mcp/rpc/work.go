@@ -22,20 +22,34 @@ var (
 	errNoResult  = &Error{Code: InternalError, Message: "the server failed on this call: its result is not JSON on one line"}
 )
 
-// workAll answers what is queued, one after the other. The context of a call derives
-// from ctx.
-func (s *server) workAll(ctx context.Context) {
+// workAll answers what is queued, one after the other.
+func (s *server) workAll() {
 	for {
 		e, ok := s.queue.take()
-		switch {
-		case !ok:
+		if !ok {
 			return
-		case e.batch == nil:
-			s.one(ctx, e.call)
-		default:
-			s.array(ctx, e.batch)
 		}
+		if !closed(s.over) {
+			if e.batch == nil {
+				s.one(s.calls, e.call)
+			} else {
+				s.array(s.calls, e.batch)
+			}
+		}
+		s.queue.done()
 	}
+}
+
+// runHere runs a claimed call on the goroutine that reads, and tells whether another one
+// has gone on reading meanwhile.
+func (s *server) runHere(c *Call, l *lines) (handedOn bool) {
+	next := func() { go s.readOn(l) }
+	c.handOn.Store(&next)
+	s.watch.begin(c, s.over)
+	s.one(s.calls, c)
+	s.watch.end()
+	s.queue.done()
+	return c.handOn.Swap(nil) == nil
 }
 
 func (s *server) one(ctx context.Context, c *Call) {

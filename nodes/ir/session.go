@@ -238,8 +238,9 @@ func (r *SessionRecord) Held() int {
 	return n
 }
 
-// maxSessionCalls is how many calls a record keeps.
-const maxSessionCalls = 1000
+// maxSessionCalls is how many calls a record keeps: it is read and written with each call
+// of the command line.
+const maxSessionCalls = 64
 
 // Called adds a call to a record.
 func (r *SessionRecord) Called(c SessionCall) {
