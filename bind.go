@@ -56,6 +56,8 @@ func anchored(dir string) bool {
 // bound opens a workspace whose Dir is its root.
 func bound(ctx context.Context, o Options) (*Workspace, error) {
 	w := Open(o)
+	// Options.Dir, which a relative root starts from, is about to change.
+	w.o.Root = w.root()
 	_, s, err := w.enter(ctx, w.root())
 	if err != nil {
 		w.Close()

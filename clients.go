@@ -197,7 +197,9 @@ func (p *ClientsPlan) planRemoval(f harness.File, found []ClientFile) ([]ir.Diag
 		for _, l := range left {
 			p.Left = append(p.Left, p.diagnose(&c, l, ir.SeverityWarning))
 		}
-		c.Exists, c.After = !gone, after
+		if c.Exists = !gone; !gone {
+			c.After = after
+		}
 		p.Files = append(p.Files, c)
 	}
 	return refused, nil

@@ -41,12 +41,13 @@ func (q question) String() string {
 // in which options never matter, tests little.
 type tally struct {
 	maps, refused, others, othersRefused, imports, served, kept, varied, mattered int
+	glances                                                                       int64
 }
 
 func (e *editor) worth() string {
 	c := &e.tally
-	return fmt.Sprintf("%d questions for maps: %d refused, %d with imported text; %d others: %d refused; %d answers served from slots, %d from memory; %d of %d changed options changed the answer",
-		c.maps, c.refused, c.imports, c.others, c.othersRefused, c.served, c.kept, c.mattered, c.varied)
+	return fmt.Sprintf("%d questions for maps: %d refused, %d with imported text; %d others: %d refused; %d answers served from slots, %d from memory, %d of those by a glance; %d of %d changed options changed the answer",
+		c.maps, c.refused, c.imports, c.others, c.othersRefused, c.served, c.kept, c.glances, c.mattered, c.varied)
 }
 
 // importedMark is in every map with imported text.
@@ -273,8 +274,9 @@ func (e *editor) askAllWays(what string, q question) string {
 			e.t.Errorf("%s\n%s answer for %s differs\n got: %s\nwant: %s", what, way.name, q, got, want)
 		}
 	}
-	// Twice, as what is remembered is used from the second time on.
-	for range 2 {
+	// What is remembered is used from the second time on, and directories are open from the
+	// fourth time on.
+	for range 5 {
 		if got := e.askKept(q); got != want {
 			e.t.Errorf("%s\nthe answer for %s of a program that goes on differs\n got: %s\nwant: %s", what, q, got, want)
 		}
@@ -302,6 +304,9 @@ func (e *editor) askKept(q question) string {
 	}
 	if r.Served {
 		e.tally.kept++
+	}
+	if r.World != nil {
+		e.tally.glances += r.World.Glances.Load()
 	}
 	return spoken(r)
 }

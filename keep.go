@@ -3,7 +3,9 @@ package mwp
 import (
 	"container/list"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -24,6 +26,11 @@ type shelf struct {
 	size  int                       // guarded by mu
 	slots map[cas.Key]*list.Element // of *kept; guarded by mu
 	order *list.List                // the last served first; guarded by mu
+	// glanced are the slots that hold directories open, the last opened last, and open how
+	// many directories that is; asked counts questions; guarded by mu.
+	glanced []*kept
+	open    int
+	asked   int
 	// places are where targets were found to lie, by absolute path; guarded by mu.
 	places map[string]*found
 }
@@ -48,9 +55,20 @@ type kept struct {
 	mu   sync.Mutex
 	slot *eval.Slot // guarded by mu
 	meta slotMeta
-	// vouched are the directories that the slot vouches for, nil when that is not known;
-	// guarded by mu.
-	vouched map[string]bool
+	// asked is the number of the last question for the slot, and again how many there were
+	// in short order; guarded by the shelf's mu.
+	asked, again int
+
+	// glance checks the slot from open directories, nil while it is not asked for again and
+	// again; guarded by mu.
+	glance *eval.Glance
+	// unfit is set when no glance can check the slot as it is; guarded by mu.
+	unfit bool
+	// dropped is set when the slot is not on the shelf any more: it opens nothing then.
+	dropped atomic.Bool
+	// looks are where to look for anchors besides, for the place looksFor; guarded by mu.
+	looks    []look
+	looksFor *found
 	// shown is the map that the slot's result encodes, decoded once; guarded by mu.
 	shown *shown
 }
@@ -110,7 +128,17 @@ func (s *shelf) get(key cas.Key) *kept {
 		return nil
 	}
 	s.order.MoveToFront(e)
-	return e.Value.(*kept)
+	k := e.Value.(*kept)
+	s.asked++
+	if s.asked-k.asked > recently {
+		k.again = 0
+	}
+	k.again++
+	k.asked = s.asked
+	if len(s.glanced) > 0 && s.asked-s.glanced[0].asked > recently {
+		s.blink(s.glanced[0])
+	}
+	return k
 }
 
 // keptTimes is how much more memory a slot takes than its encoding: the result is there
@@ -139,6 +167,89 @@ func (s *shelf) drop(e *list.Element) {
 	k := s.order.Remove(e).(*kept)
 	delete(s.slots, k.key)
 	s.size -= k.size
+	k.dropped.Store(true)
+	s.blink(k)
+}
+
+const (
+	// glancesAfter is how often a slot is asked for, with fewer than recently other questions
+	// in between, before its directories are held open; and they are closed when it is not
+	// asked for any more.
+	glancesAfter = 3
+	recently     = 32
+	// maxOpen bounds the directories that are held open.
+	maxOpen = 64
+)
+
+// check reports whether everything that a slot rests on is as it was, and whether the slot
+// was brought up to date. The caller holds the slot's mu.
+func (s *shelf) check(world *eval.World, k *kept) (ok, changed bool) {
+	if k.glance != nil {
+		if world.CheckAt(k.glance, kindByName) {
+			return true, false
+		}
+		s.mu.Lock()
+		s.close(k)
+		s.mu.Unlock()
+	}
+	if ok, changed = world.Check(k.slot, kindByName); !ok || changed || s == nil || k.dropped.Load() {
+		k.unfit = false
+		return ok, changed
+	}
+	s.mu.Lock()
+	often := k.again >= glancesAfter
+	s.mu.Unlock()
+	if !often || k.unfit {
+		return ok, changed
+	}
+	g := world.Glance(k.slot)
+	if k.unfit = g == nil; g != nil {
+		k.glance = g
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.glanced, s.open = append(s.glanced, k), s.open+g.Dirs()
+		for s.open > maxOpen && s.glanced[0] != k && s.blink(s.glanced[0]) {
+		}
+		if k.dropped.Load() {
+			s.close(k)
+		}
+	}
+	return ok, changed
+}
+
+// blink closes the directories of a slot unless somebody looks at it right now. The caller
+// holds mu.
+func (s *shelf) blink(k *kept) bool {
+	if !k.mu.TryLock() {
+		return false
+	}
+	defer k.mu.Unlock()
+	s.close(k)
+	return true
+}
+
+// close closes the directories of a slot. The caller holds both locks.
+func (s *shelf) close(k *kept) {
+	if k.glance == nil {
+		return
+	}
+	s.open -= k.glance.Dirs()
+	s.glanced = slices.DeleteFunc(s.glanced, func(o *kept) bool { return o == k })
+	k.glance.Close()
+	k.glance = nil
+}
+
+// empty forgets everything.
+func (s *shelf) empty() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for e := s.order.Back(); e != nil; e = s.order.Back() {
+		s.drop(e)
+	}
+	clear(s.places)
 }
 
 // remember notes where a target that was just served lies.
@@ -177,37 +288,51 @@ func (w *Workspace) recall(target string, q *question) *Result {
 	n, shown := q.node(f.root, fromOf(p, f.root))
 	key := slotKey(n)
 	k := w.kept.get(key)
-	if k == nil || !w.stillThere(p, f.root, k) {
+	if k == nil || !w.stillThere(p, f, k) {
 		return nil
 	}
 	return w.serveSlot(p, q, f.root, shown, w.area(f.root), k)
 }
 
+// look is a name that is to be of a type.
+type look struct {
+	dir  string
+	want graph.FileType
+}
+
 // stillThere reports whether the anchors above a target are those that were found, as far
 // as the check of the slot does not tell.
-func (w *Workspace) stillThere(p *place, root candidate, k *kept) bool {
+func (w *Workspace) stillThere(p *place, f *found, k *kept) bool {
 	k.mu.Lock()
-	if k.vouched == nil {
-		k.vouched = k.slot.Vouched()
+	if k.looksFor != f {
+		k.looks, k.looksFor = looksAbove(p, f.root, k.slot.Vouched()), f
 	}
-	vouched := k.vouched
+	looks := k.looks
 	k.mu.Unlock()
+	for _, l := range looks {
+		if t, err := p.scout.Look(l.dir, ".mwp"); err != nil || t != l.want {
+			return false
+		}
+	}
+	return true
+}
+
+// looksAbove returns where to look for anchors above a target: where one is, and where
+// nothing vouches for there being none.
+func looksAbove(p *place, root candidate, vouched map[string]bool) (looks []look) {
 	seen := p.sightings
 	for up, dir := 0, p.abs; ; up++ {
-		anchor := len(seen) > 0 && seen[0].Up == up
 		rel, inside := below(root.dir, dir)
-		if anchor || !inside || !vouched[rel] {
-			t, err := p.scout.Look(dir, ".mwp")
-			if err != nil || anchor && t != seen[0].Type || !anchor && t != graph.Absent {
-				return false
-			}
-		}
-		if anchor {
+		switch {
+		case len(seen) > 0 && seen[0].Up == up:
+			looks = append(looks, look{dir, seen[0].Type})
 			seen = seen[1:]
+		case !inside || !vouched[rel]:
+			looks = append(looks, look{dir, graph.Absent})
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return len(seen) == 0
+			return looks
 		}
 		dir = parent
 	}

@@ -209,7 +209,7 @@ func (w *Workspace) relative(ctx context.Context, q *Request, r *Result) error {
 // answer serves a question from its slot, or computes it.
 func (w *Workspace) answer(ctx context.Context, q question) (*Result, error) {
 	target := w.orDir(q.target)
-	if w.kept != nil && !w.o.Fresh && !w.o.VerifyCache && target != "" && !strings.ContainsRune(target, 0) {
+	if w.kept != nil && !w.o.Fresh && !w.o.VerifyCache && target != "" && len(target) <= maxTarget && !strings.ContainsRune(target, 0) {
 		if r := w.recall(target, &q); r != nil && !(w.mayFetch(&q) && len(r.Missing) > 0) {
 			return r, r.refusal()
 		}
@@ -308,7 +308,7 @@ func (w *Workspace) serveSlot(p *place, q *question, c candidate, target string,
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	world := p.scout.At(c.dir, c.target, p.sightings)
-	ok, changed := world.Check(k.slot, kindByName)
+	ok, changed := w.kept.check(world, k)
 	if !ok {
 		return nil
 	}
@@ -320,10 +320,13 @@ func (w *Workspace) serveSlot(p *place, q *question, c candidate, target string,
 		r.shown = k.decoded()
 	}
 	if changed {
-		k.vouched = nil
+		k.looksFor = nil
 	}
 	if changed && area != nil {
 		r.record = func() error {
+			if err := w.anchorHere(c); err != nil {
+				return err
+			}
 			k.mu.Lock()
 			encoded := eval.EncodeSlot(k.slot)
 			k.mu.Unlock()
@@ -381,11 +384,8 @@ func (w *Workspace) record(s *session, n text, q *question, target string, v *no
 	if s.area == nil && w.kept == nil {
 		return nil
 	}
-	if s.state != "" && w.o.CacheDir == "" {
-		// The cache of a workspace that was removed would bring its anchor back.
-		if _, err := os.Lstat(filepath.Join(s.dir, ".mwp")); err != nil {
-			return err
-		}
+	if err := w.anchorHere(s.candidate); err != nil {
+		return err
 	}
 	stats := s.ev.Stats()
 	meta := slotMeta{*v, cmp.Or(target, "."), stats.Hits, stats.Computed, stats.Leaves}
@@ -412,6 +412,16 @@ func (w *Workspace) record(s *session, n text, q *question, target string, v *no
 		return &trimError{err}
 	}
 	return nil
+}
+
+// anchorHere returns an error when a workspace that keeps its cache has no anchor any more:
+// the cache would bring it back.
+func (w *Workspace) anchorHere(c candidate) error {
+	if c.state == "" || w.o.CacheDir != "" {
+		return nil
+	}
+	_, err := os.Lstat(filepath.Join(c.dir, ".mwp"))
+	return err
 }
 
 // ErrNotTrimmed is what an error of Record matches when the answer was kept and

@@ -95,6 +95,7 @@ func Open(o Options) *Workspace {
 // Close releases the files that the Workspace holds open. What was not recorded
 // is forgotten.
 func (w *Workspace) Close() error {
+	w.kept.empty()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var errs []error
@@ -174,6 +175,10 @@ type candidate struct {
 	explicit bool
 }
 
+// maxTarget is the longest path that a system opens, in bytes. Each level of a target is
+// looked at, whether or not it exists.
+const maxTarget = 4096
+
 // find normalises a target and looks for anchors above it (D-04, D-06, D-12).
 func (w *Workspace) find(target string) (*place, error) {
 	usage := func(format string, args ...any) error {
@@ -186,6 +191,8 @@ func (w *Workspace) find(target string) (*place, error) {
 		return nil, usage("- is not a target")
 	case strings.ContainsRune(target, 0):
 		return nil, usage("the target holds a NUL byte")
+	case len(target) > maxTarget:
+		return nil, usage("the target has %d bytes, the longest path has %d", len(target), maxTarget)
 	}
 	abs := filepath.Clean(target)
 	if !filepath.IsAbs(abs) {

@@ -46,6 +46,8 @@ type delivery struct {
 	lost   []ir.Withdrawn
 	call   ir.SessionCall
 	at     time.Time
+	// superseded is a call whose last answer is about another workspace, "" for a delivery.
+	superseded string
 }
 
 // NewSession returns the session of a reader who has nothing. Without an id it gets a
@@ -143,7 +145,7 @@ func (w *Workspace) Send(ctx context.Context, s *Session, q Request, o SendOptio
 	}
 	if r.Root != s.root {
 		// Another workspace inside this one: its keys would be mistaken for others.
-		seen = nil
+		seen, d.Elsewhere = nil, r.Root
 	}
 	switch {
 	case o.Full:
@@ -156,8 +158,10 @@ func (w *Workspace) Send(ctx context.Context, s *Session, q Request, o SendOptio
 	d.Shared, s.shared = o.RepeatInFull, o.RepeatInFull
 	send, gained := render.Delta(shown.m, shown.hashes, seen, d)
 	x := &Sending{Result: r, Delta: send.Delta, Nothing: len(send.Delta.Sent)+len(send.Delta.Withdrawn) == 0}
-	if r.Root == s.root {
-		x.session, x.change = s, newDelivery(send, gained, w.o.Now())
+	x.session, x.change = s, newDelivery(send, gained, w.o.Now())
+	if d.Elsewhere != "" {
+		// What this call carried before does not stand in its last answer any more.
+		x.change = delivery{at: x.change.at, superseded: call}
 	}
 	r.Text = q.textOf(send, shown, r.Root)
 	return x, nil
@@ -192,7 +196,7 @@ func (q *Request) textOf(send *ir.Map, whole *shown, root string) []byte {
 		return ir.AppendJSON(nil, send, ir.FullForm)
 	}
 	d := send.Delta
-	if len(d.Skipped)+len(d.Changed)+len(d.Withdrawn) == 0 && !q.Annotate && !q.ASCII && q.Relative.IsZero() {
+	if len(d.Skipped)+len(d.Changed)+len(d.Withdrawn)+len(d.Elsewhere) == 0 && !q.Annotate && !q.ASCII && q.Relative.IsZero() {
 		return slices.Clip(whole.text(q.Format))
 	}
 	n := nodes.Rendered{Format: q.Format, Annotate: q.Annotate, ASCII: q.ASCII}
@@ -239,10 +243,18 @@ func (x *Sending) Delivered() {
 	if s.served == nil {
 		s.served = map[string]bool{}
 	}
+	if x.change.superseded != "" {
+		delete(s.served, x.change.superseded)
+		return
+	}
 	s.served[render.Call(x.change.call.Target)] = true
 }
 
 func (d *delivery) apply(r *ir.SessionRecord, shared bool) {
+	if d.superseded != "" {
+		r.Supersede(d.superseded)
+		return
+	}
 	r.Deliver(d.gained, d.lost, d.at, shared)
 	r.Called(d.call)
 }

@@ -142,6 +142,9 @@ func (w *Workspace) SaveSession(ctx context.Context, s *Session) error {
 			case old == nil && s.existed:
 				// It was removed, which is to say that the reader has nothing.
 				s.merge(&ir.SessionRecord{ID: s.rec.ID, Generation: s.base + 1})
+			case old == nil && len(s.pending) == 0:
+				// There was nothing to forget.
+				return nil, nil
 			case old == nil:
 				s.merge(&ir.SessionRecord{ID: s.rec.ID, Generation: s.base})
 			}
@@ -333,7 +336,8 @@ func (w *Workspace) CleanSessions(ctx context.Context, olderThan time.Duration) 
 		}
 		old := func(text []byte) bool {
 			last := f.Modified
-			if r, err := ir.ParseSession(text, id); err == nil {
+			// A time to come was written by a clock that was set back since.
+			if r, err := ir.ParseSession(text, id); err == nil && !r.LastUsed.After(w.o.Now()) {
 				last = r.LastUsed
 			}
 			return last.Before(limit)

@@ -3,6 +3,7 @@ package mwp
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval/guard"
@@ -74,11 +75,11 @@ func (w *Workspace) trustTables(ctx context.Context) (root string, tables cas.Di
 	return r.Root, tables, nil
 }
 
-// permitted refuses a run for others that this user did not agree to. It is asked before
-// the plan is made and after: the plan knows the root, and is made of the tables that were
-// agreed to.
+// permitted refuses a run for others that this user did not agree to. The plan is made by
+// then, of the tables that were agreed to; checks that start nothing need nobody's word.
 func (v *verifying) permitted(ctx context.Context) error {
-	if !v.q.ForOthers {
+	starts := slices.ContainsFunc(v.todo, func(i int) bool { return !v.guards[i].Static() })
+	if !v.q.ForOthers || !starts {
 		return nil
 	}
 	t, err := v.w.Trusted(ctx)
@@ -89,11 +90,11 @@ func (v *verifying) permitted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if v.Root != root {
+		return notTrusted("type `mwp verify` in a terminal there", "the target lies in another workspace, %s, whose guards this program does not run", v.Root)
+	}
 	if t != TrustGiven {
 		return untrusted(root, t)
-	}
-	if v.Root != "" && v.Root != root {
-		return notTrusted("type `mwp verify` in a terminal there", "the target lies in another workspace, %s, whose guards this program does not run", v.Root)
 	}
 	return nil
 }

@@ -43,6 +43,8 @@ type Counters struct {
 	BytesHashed atomic.Int64
 	DirsRead    atomic.Int64
 	LinksRead   atomic.Int64
+	// Glances counts slots that were found unchanged from open directories.
+	Glances atomic.Int64
 }
 
 // World reads leaves below one root. It is safe for concurrent use.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/model-workspace-protocol/mwp/mcp/rpc"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
@@ -15,8 +16,8 @@ const mostCompletions = 100
 // complete answers completion/complete with directories that have context. What there is
 // nothing to complete for gets no values and no error.
 func (s *server) complete(ctx context.Context, q *request) (*result, error) {
-	ref, ok := object(q.params["ref"])
-	argument, ok2 := object(q.params["argument"])
+	ref, ok := rpc.Object(q.params["ref"])
+	argument, ok2 := rpc.Object(q.params["argument"])
 	if !ok || !ok2 || ref == nil || argument == nil {
 		return nil, invalid(q.call.Method + ": expected objects as ref and argument")
 	}

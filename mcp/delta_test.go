@@ -274,10 +274,7 @@ func TestMirror(t *testing.T) {
 	if rs := sessions(); len(rs) != 0 {
 		t.Errorf("after the end: %v", rs)
 	}
-	left, err := os.ReadDir(filepath.Join(p.dir, ".mwp/sessions"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("files after the end: %v, %v", left, err)
-	}
+	p.noSessions(t)
 }
 
 // TestTwoServersOnOneTree have sessions of their own.

@@ -74,24 +74,13 @@ func every(d time.Duration) (<-chan time.Time, func()) {
 
 // legacyPing reports whether a ping is of a revision that has one: it names none.
 func legacyPing(params json.RawMessage) bool {
-	p, ok := object(params)
+	p, ok := rpc.Object(params)
 	if !ok {
 		return true
 	}
-	meta, _ := object(p["_meta"])
+	meta, _ := rpc.Object(p["_meta"])
 	return meta[metaVersion] == nil
 }
 
 // invalid is the error of a request whose parameters are not what the method takes.
 func invalid(message string) error { return &rpc.Error{Code: rpc.InvalidParams, Message: message} }
-
-// object decodes a JSON object with its keys as they are written, which encoding/json
-// does for maps only. nil and null are an empty object.
-func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
-	if len(raw) == 0 {
-		return nil, true
-	}
-	var m map[string]json.RawMessage
-	err := json.Unmarshal(raw, &m)
-	return m, err == nil
-}

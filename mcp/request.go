@@ -40,10 +40,10 @@ func (s *server) request(c *rpc.Call) (*request, error) {
 	}
 	q := &request{call: c}
 	var ok bool
-	if q.params, ok = object(c.Params); !ok {
+	if q.params, ok = rpc.Object(c.Params); !ok {
 		return nil, invalid(c.Method + ": expected an object as params, found an array")
 	}
-	meta, ok := object(q.params["_meta"])
+	meta, ok := rpc.Object(q.params["_meta"])
 	if !ok {
 		return nil, invalid(c.Method + ": expected an object as _meta")
 	}

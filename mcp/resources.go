@@ -155,7 +155,7 @@ func (s *server) readResource(ctx context.Context, q *request) (rpc.Reply, error
 	}
 	for _, d := range m.Notices {
 		if d.Code == ir.TargetMissing {
-			return rpc.Reply{}, absent(q, uri, d.String())
+			return rpc.Reply{}, absent(q, uri, "there is nothing at "+quoted(path)+", so no resource "+quoted(uri))
 		}
 	}
 	content := newResult()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/mcp/rpc"
 )
 
 // Types of arguments, as JSON Schema names them.
@@ -84,7 +85,7 @@ func (a arguments) number(name string) int          { n, _ := a[name].(int); ret
 // the ones that there are. null stands for an argument that is left out: so some clients
 // leave out what is optional.
 func (s schema) check(tool string, raw json.RawMessage) (arguments, error) {
-	given, ok := object(raw)
+	given, ok := rpc.Object(raw)
 	if !ok {
 		return nil, invalid(tool + ": expected an object as arguments, found " + kindOf(raw))
 	}

@@ -18,7 +18,7 @@ func refuse(code ir.Code, hint, format string, args ...any) error {
 	}}
 }
 
-const targetHint = "name a file or directory below the root"
+const targetHint = "name a target below the root"
 
 // spelling reads targets as clients spell them (D-65): relative to the root, absolute,
 // as a file URI; on Windows with either slash and a drive letter of either case.

@@ -136,11 +136,11 @@ func (s *server) ask(ctx context.Context, t *tool, q *request, args arguments) (
 }
 
 func (s *server) reply(q *request, a *answer) rpc.Reply {
-	r := newResult()
-	block := newResult()
-	block.text("type", "text")
-	block.text("text", a.text)
-	r.list("content", [][]byte{block.close()})
+	// A map is most of an answer, and its text is copied once.
+	const around = 512
+	r := &result{buf: make([]byte, 0, len(a.text)+len(a.text)/16+len(a.structured)+around)}
+	r.buf = append(r.buf, `{"content":[{"type":"text","text":`...)
+	r.buf = append(ir.AppendString(r.buf, a.text), "}]"...)
 	if a.structured != nil {
 		r.raw("structuredContent", a.structured)
 	}

@@ -167,15 +167,25 @@ func TestVerifyParity(t *testing.T) {
 	}
 }
 
-// TestVerifyRefusals: what map refuses, verify refuses with the same text.
+// TestVerifyRefusals: what map refuses, verify reports in the same words, as the command
+// line does; what names no place at all it refuses.
 func TestVerifyRefusals(t *testing.T) {
 	p := shopAt(t).trust(t)
 	w := p.bound(t)
 	for _, target := range []string{"broken", ".mwp/cache", "-"} {
-		_, err := w.Map(t.Context(), mwp.Request{Target: target})
+		_, refusal := w.Map(t.Context(), mwp.Request{Target: target})
+		want := said(findings(refusal))
+		r, err := w.Verify(t.Context(), mwp.VerifyRequest{Targets: []string{target}, ForOthers: true})
+		if err == nil {
+			if r.Report.OK() {
+				t.Errorf("mwp verify %s is content", target)
+			}
+			want += "\n" + string(mwp.VerifyText(&r.Report, false, false))
+		}
 		m := eraTable[0].ask(t, p.serving(t), eraTable[0].verify(target))
-		if err == nil || !m.refused() || m.text() != said(findings(err)) {
-			t.Errorf("verify_context(%q) = %s, want %v", target, m.raw, err)
+		structured, _ := m.Result["structuredContent"].(map[string]any)
+		if refusal == nil || m.text() != want || m.refused() != (err != nil) || err == nil && structured["ok"] != false {
+			t.Errorf("verify_context(%q) = %s, want %s", target, m.raw, want)
 		}
 	}
 	if m := eraTable[0].ask(t, p.serving(t), eraTable[0].verify("../x")); !m.refused() || !strings.Contains(m.text(), "target_outside_root") {

@@ -101,6 +101,7 @@ func codeTraceRecord(c *cas.Coder, t *ir.TraceRecord) {
 	c.String(&t.Declared)
 	c.String(&t.Digest)
 	c.Strings(&t.Owners)
+	c.String(&t.ID)
 }
 
 func codeListed(c *cas.Coder, l *ir.Listed) {

@@ -35,7 +35,7 @@ type MapValue struct {
 }
 
 var mapKind = graph.Define(graph.Definition[MapValue, Map]{
-	Name: "map", Version: 5, Order: 70,
+	Name: "map", Version: 6, Order: 70,
 	Params: codeMapParams,
 	Value: func(c *cas.Coder, v *MapValue) {
 		cas.Slice(c, &v.Refusal, codeDiagnostic)
@@ -147,7 +147,7 @@ func (n Map) fill(r graph.Reader, m *ir.Map, l LayersValue, b BudgetValue) error
 	}
 	for i, k := range ks {
 		t := ir.TraceRecord{
-			Source: k.Source, SourcePath: k.Source, Reason: k.Reason, Rule: k.Rule, Tokens: b.Tokens[i],
+			ID: k.ID, Source: k.Source, SourcePath: k.Source, Reason: k.Reason, Rule: k.Rule, Tokens: b.Tokens[i],
 			ImportsChain: k.Chain,
 			Status:       k.Status, DeduplicatedBy: k.Duplicates, Declared: k.Declared, Owners: k.Owners,
 		}

@@ -87,7 +87,7 @@ type RenderedValue struct {
 }
 
 var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
-	Name: "rendered", Version: 5, Order: 80,
+	Name: "rendered", Version: 6, Order: 80,
 	Params: func(c *cas.Coder, n *Rendered) {
 		codeMapParams(c, &n.Map)
 		c.Uint8((*uint8)(&n.Format))

@@ -53,7 +53,6 @@ var codeSummaries = sync.OnceValue(func() map[ir.Code]string {
 		ir.StaleContextMD:            "A Markdown context file is ignored beside a YAML one.",
 		ir.TokenizerDisagrees:        "A model's own tokenizer would put a layer over its cap.",
 		ir.LargeContext:              "A single context file is very large.",
-		ir.UnsupportedYet:            "A header declares something that this version does not do.",
 		ir.UnresolvedImport:          "An import leads to nothing.",
 		ir.ImportEscapes:             "A local import leaves the directory of the file that declares it.",
 		ir.ImportEscapesRoot:         "An import leads out of the workspace root.",

@@ -15,6 +15,8 @@ type DeltaOptions struct {
 	Session string
 	// Reason, when set, has the whole map sent, and says why (D-63).
 	Reason string
+	// Elsewhere is the map's root when seen is of another workspace; seen is empty then.
+	Elsewhere string
 	// Shared is set when seen is what several readers were sent, of whom each may have a
 	// part. Then an entry that was sent in two versions is sent every time, and what is
 	// withdrawn is said every time.
@@ -34,7 +36,7 @@ type DeltaOptions struct {
 func Delta(m *ir.Map, hashes []string, seen []ir.Seen, o DeltaOptions) (send *ir.Map, gained []ir.Seen) {
 	copied := *m
 	send = &copied
-	d := &ir.Delta{Session: o.Session, Mode: ir.DeliverDelta, Reason: o.Reason, Whole: &m.Layers}
+	d := &ir.Delta{Session: o.Session, Mode: ir.DeliverDelta, Reason: o.Reason, Elsewhere: o.Elsewhere, Whole: &m.Layers}
 	send.Delta = d
 	if o.Reason != "" {
 		d.Mode = ir.DeliverFull
@@ -110,7 +112,7 @@ func withdrawn(m *ir.Map, entries []*ir.Entry, seen []ir.Seen) (gone []ir.Withdr
 		if !countsFor(s.Dir, target) || slices.ContainsFunc(entries, func(e *ir.Entry) bool { return e.ID == s.Key }) {
 			continue
 		}
-		if !leftOutOf(m, s.Source) {
+		if !leftOutOf(m, s.Key) {
 			gone = append(gone, ir.Withdrawn{Key: s.Key, Source: s.Source})
 		}
 	}
@@ -121,14 +123,16 @@ func countsFor(dir, target string) bool {
 	return dir == "." || target == dir || strings.HasPrefix(target, dir+"/")
 }
 
-// leftOutOf reports whether a map knows a file and left it out while it is valid.
-func leftOutOf(m *ir.Map, source string) bool {
+// leftOutOf reports whether a map knows an entry and left it out while it is valid. One
+// whose text came by another way is none of those: it has another key there, and perhaps
+// another text.
+func leftOutOf(m *ir.Map, key string) bool {
 	return slices.ContainsFunc(m.Trace, func(t ir.TraceRecord) bool {
-		if t.Source != source {
+		if t.ID != key {
 			return false
 		}
 		switch t.Status {
-		case ir.Deduplicated, ir.ExcludedByWindow, ir.ExcludedByScope, ir.DroppedByBudget, ir.ExcludedByKind, ir.Boundary:
+		case ir.ExcludedByWindow, ir.ExcludedByScope, ir.DroppedByBudget, ir.ExcludedByKind, ir.Boundary:
 			return true
 		}
 		return false

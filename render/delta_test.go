@@ -101,11 +101,11 @@ func TestDelta(t *testing.T) {
 // What a map left out for a reason that it gives is not withdrawn: it holds elsewhere.
 func TestDeltaLeavesAlone(t *testing.T) {
 	for status, gone := range map[string]bool{
-		ir.ExcludedByScope: false, ir.ExcludedByWindow: false, ir.Deduplicated: false, ir.DroppedByBudget: false,
-		ir.ExcludedByKind: false, ir.Boundary: false, ir.Empty: true, ir.Shadowed: true, ir.Failed: true, ir.Unresolved: true,
+		ir.ExcludedByScope: false, ir.ExcludedByWindow: false, ir.DroppedByBudget: false, ir.ExcludedByKind: false, ir.Boundary: false,
+		ir.Deduplicated: true, ir.Empty: true, ir.Shadowed: true, ir.Failed: true, ir.Unresolved: true,
 	} {
 		m, hashes := abcMap()
-		m.Trace = append(m.Trace, ir.TraceRecord{Source: "a/x.md", Status: status})
+		m.Trace = append(m.Trace, ir.TraceRecord{ID: "a/x.md", Source: "a/x.md", Status: status}, ir.TraceRecord{ID: "a/x.md#Other", Source: "a/x.md", Status: ir.ExcludedByScope})
 		seen := []ir.Seen{{Key: "a/x.md", Source: "a/x.md", Hash: "x", Dir: "a", State: ir.SeenHeld}}
 		if send, _ := Delta(m, hashes, seen, DeltaOptions{}); (len(send.Delta.Withdrawn) == 1) != gone {
 			t.Errorf("%s: withdrawn %v, want %t", status, send.Delta.Withdrawn, gone)

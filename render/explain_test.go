@@ -18,7 +18,9 @@ func mark(v reflect.Value, next *int) (values []string) {
 		return mark(v.Elem(), next)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			values = append(values, mark(v.Field(i), next)...)
+			if v.Type().Field(i).Tag.Get("json") != "-" {
+				values = append(values, mark(v.Field(i), next)...)
+			}
 		}
 		return values
 	case reflect.Slice:

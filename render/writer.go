@@ -144,10 +144,15 @@ func (w *writer) failed(f *failingGuard) {
 // (D-62, D-115).
 func (w *writer) delivered() {
 	d := w.m.Delta
-	if d == nil || len(d.Skipped)+len(d.Changed)+len(d.Withdrawn) == 0 {
+	if d == nil || len(d.Skipped)+len(d.Changed)+len(d.Withdrawn)+len(d.Elsewhere) == 0 {
 		return
 	}
 	w.section(section{tag: "delivered"}, func() {
+		if d.Elsewhere != "" {
+			w.raw("This target lies in another workspace, ")
+			w.name(d.Elsewhere)
+			w.raw(". Nothing that other maps of this session said belongs to it, nor the other way round.\n")
+		}
 		if len(d.Skipped) > 0 {
 			w.raw("Already delivered in this session: ")
 			w.keys(d.Skipped)

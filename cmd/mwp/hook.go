@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/model-workspace-protocol/mwp"
@@ -19,6 +21,8 @@ import (
 
 // runHook answers one event of a harness (D-114).
 func (a *app) runHook() error {
+	// A harness that does not read the answer is no reason to fail: the write fails instead.
+	signal.Ignore(syscall.SIGPIPE)
 	said, err := a.saidHarness()
 	if err != nil {
 		return err

@@ -22,9 +22,6 @@ import (
 // serverKeep bounds the answers that a server keeps in memory, in bytes.
 const serverKeep = 16 << 20
 
-// listenAfter is when a server listens to signals that does nothing before.
-const listenAfter = 20 * time.Millisecond
-
 // runServeMCP serves maps on stdin and stdout until stdin ends.
 func (a *app) runServeMCP() error {
 	if a.instructions {
@@ -36,15 +33,19 @@ func (a *app) runServeMCP() error {
 	}
 	interruptible := a.interruptible()
 	defer a.uninterruptible()
-	a.listen = sync.OnceFunc(func() {
-		interruptible()
-		// A broken pipe is then an error of a write. To ignore its signal would have guards
-		// ignore it too.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	})
-	// Listening costs 0.3 ms, a sixth of the time to the first answer. Until then a signal
-	// ends the process, which runs nothing yet.
-	defer time.AfterFunc(listenAfter, a.listen).Stop()
+	interruptible()
+	// A broken pipe is then an error of a write. To ignore its signal would have guards
+	// ignore it too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, gone := context.WithCancelCause(a.ctx)
+	defer gone(nil)
+	if f, ok := a.stdout.(*os.File); ok {
+		go func() {
+			if hungUp(f) {
+				gone(errPipe)
+			}
+		}()
+	}
 	bind, err := a.binding()
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (a *app) runServeMCP() error {
 		o.Log = (&messageLog{w: log}).line
 	}
 	a.greet()
-	err = mcp.Serve(a.ctx, a.stdin, a.stdout, o)
+	err = mcp.Serve(ctx, a.stdin, a.stdout, o)
 	if mcp.ReaderGone(err) {
 		return errPipe
 	}
@@ -96,7 +97,6 @@ func (a *app) binding() (func(context.Context) (*mwp.Workspace, error), error) {
 		project = ""
 	}
 	bind := func(ctx context.Context) (*mwp.Workspace, error) {
-		a.listen()
 		return mwp.Bind(ctx, o, dir, project)
 	}
 	if !a.trustWorkspace {

@@ -77,8 +77,8 @@ func TestSignalsEndTheServer(t *testing.T) {
 				t.Errorf("%v, busy %v: stderr %q", sig, busy, stderr.String())
 			}
 			isAbsent(t, ".mwp/guards.cache.json")
-			if left, _ := os.ReadDir(".mwp/sessions"); len(left) > 0 {
-				t.Errorf("%v, busy %v: left %v", sig, busy, left)
+			if left, err := os.ReadDir(".mwp/sessions"); err != nil || len(left) != 1 || left[0].Name() != ".gitignore" {
+				t.Errorf("%v, busy %v: left %v, %v", sig, busy, left, err)
 			}
 			alone(t, mark)
 		}

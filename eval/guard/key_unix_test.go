@@ -143,6 +143,9 @@ func TestReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := state.Dir{Path: filepath.Join(t.TempDir(), ".mwp.d")}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(fresh.Path), ".mwp"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	home := t.TempDir()
 	deny := func(dir string) {
 		if err := os.Chmod(dir, 0o555); err != nil {

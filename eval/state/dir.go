@@ -17,8 +17,8 @@ import (
 // repository can carry links under these names, and nothing is read or written through
 // one. Every error that is not the caller's own is a *FileError.
 type Dir struct {
-	// Path is the absolute path of the directory, ".mwp" or ".mwp.d". Its parent must
-	// exist; it is made by the first write.
+	// Path is the absolute path of the directory. ".mwp" must exist; ".mwp.d" is made by
+	// the first write, beside a file ".mwp".
 	Path string
 	// Ignore is the text of its .gitignore file, which the first write brings along
 	// (D-09). An existing file is left as it is, and "" makes none.
@@ -36,30 +36,52 @@ type Dir struct {
 const anchorName = ".mwp"
 
 // Open opens the directory. It returns nil when there is none.
-func (d Dir) Open() (*Files, error) { return d.open(false) }
+func (d Dir) Open() (*Files, error) {
+	f, err := d.open(false)
+	return f, unlessMissing(err)
+}
 
+// open opens the directory. An anchor is never made, and nothing without one: a workspace
+// that was removed would come back as an empty one.
 func (d Dir) open(create bool) (*Files, error) {
-	around := filepath.Dir(d.Path)
+	around, name := filepath.Dir(d.Path), filepath.Base(d.Path)
 	root, err := os.OpenRoot(around)
 	if err != nil {
-		return nil, Failed(err, "open", around)
+		return nil, d.unanchored(Failed(err, "open", around))
 	}
 	parent := &Files{root: root, path: around, perm: sharedPerm, step: d.step}
 	defer parent.Close()
-	// The anchor is never made: a workspace that was removed would come back as an empty
-	// one.
-	mayMake := create
-	if _, err := parent.root.Lstat(anchorName); errors.Is(err, fs.ErrNotExist) {
-		mayMake = false
+	beside := name != anchorName
+	if create && beside {
+		info, err := parent.root.Lstat(anchorName)
+		if err == nil && !info.Mode().IsRegular() {
+			err = fs.ErrNotExist
+		}
+		if err != nil {
+			return nil, d.unanchored(Failed(err, "open", parent.Path(anchorName)))
+		}
 	}
-	f, err := parent.enter(filepath.Base(d.Path), mayMake)
-	if !create && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return f, err
+	f, err := parent.enter(name, create && beside)
+	return f, d.unanchored(err)
 }
 
-// Locked calls do with the open directory, which it makes if need be, under the lock of
+// unanchored says what is missing where there is no state directory.
+func (d Dir) unanchored(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	kind := "a file"
+	if filepath.Base(d.Path) == anchorName {
+		kind = "a directory"
+	}
+	return &FileError{
+		Message: fmt.Sprintf("%s: expected %s, the anchor of the workspace, found none", Shown(filepath.Join(filepath.Dir(d.Path), anchorName)), kind),
+		Hint:    "run `mwp init` in the project's root if it is to be a workspace again",
+		Reason:  err,
+	}
+}
+
+// Locked calls do with the open directory, which it makes where it may, under the lock of
 // a name, for which it waits at most five seconds (D-103). The error of do is returned
 // as it is.
 func (d Dir) Locked(ctx context.Context, lock string, do func(*Files) error) error {

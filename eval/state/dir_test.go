@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +14,23 @@ import (
 	"github.com/model-workspace-protocol/mwp/cas"
 )
 
-// workspace returns the state directory of a workspace that has none yet.
+// workspace returns the state directory of a workspace, which holds nothing yet.
 func workspace(t testing.TB) Dir {
 	t.Helper()
-	return Dir{Path: filepath.Join(t.TempDir(), ".mwp"), Ignore: "cache/\nsessions/\n*.tmp\n"}
+	d := Dir{Path: filepath.Join(t.TempDir(), ".mwp"), Ignore: "cache/\nsessions/\n*.tmp\n"}
+	if err := os.Mkdir(d.Path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// besideFile returns the state directory of a workspace whose anchor is a file, which has
+// none yet.
+func besideFile(t testing.TB) Dir {
+	t.Helper()
+	d := Dir{Path: filepath.Join(t.TempDir(), ".mwp.d"), Ignore: "cache/\nsessions/\n*.tmp\n"}
+	put(t, filepath.Join(filepath.Dir(d.Path), ".mwp"), "[workspace]\n")
+	return d
 }
 
 // put makes a file with everything around it.
@@ -203,10 +217,126 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// gone removes a directory with all that is in it.
+func gone(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoAnchor: without its anchor a workspace is none, and nothing that is kept for it
+// brings it back.
+func TestNoAnchor(t *testing.T) {
+	ctx := context.Background()
+	none := func(*Files) error { t.Error("called"); return nil }
+	calls := map[string]func(Dir) error{
+		"Update": func(d Dir) error {
+			return d.Update(ctx, "sessions", "a.json", 10, func([]byte) ([]byte, error) { t.Error("called"); return []byte("x"), nil })
+		},
+		"Locked": func(d Dir) error { return d.Locked(ctx, "test", none) },
+		"Locks":  func(d Dir) error { return second(d.Locks()) },
+	}
+	for _, c := range []struct {
+		name string
+		dir  string
+		make func(t *testing.T, d Dir, anchor string)
+		kind string
+		left string
+	}{
+		{"a directory is gone", ".mwp", func(*testing.T, Dir, string) {}, "a directory", ""},
+		{"a file is gone", ".mwp.d", func(*testing.T, Dir, string) {}, "a file", ""},
+		{"a file is gone and its state is not", ".mwp.d", func(t *testing.T, d Dir, _ string) { put(t, filepath.Join(d.Path, "f"), "mine") }, "a file", ".mwp.d"},
+		{"the project is gone", ".mwp", func(t *testing.T, d Dir, _ string) { gone(t, filepath.Dir(d.Path)) }, "a directory", ""},
+		{"the project of a file is gone", ".mwp.d", func(t *testing.T, d Dir, _ string) { gone(t, filepath.Dir(d.Path)) }, "a file", ""},
+		{"a directory in the place of the file", ".mwp.d", func(t *testing.T, _ Dir, anchor string) { put(t, filepath.Join(anchor, "f"), "") }, "a file", ".mwp"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			around := filepath.Join(t.TempDir(), "project")
+			d := Dir{Path: filepath.Join(around, c.dir), Ignore: "cache/\n"}
+			anchor := filepath.Join(around, ".mwp")
+			if err := os.Mkdir(around, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			c.make(t, d, anchor)
+			for name, call := range calls {
+				err := call(d)
+				var f *FileError
+				if want := anchor + ": expected " + c.kind + ", the anchor of the workspace, found none"; !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &f) || f.Message != want {
+					t.Errorf("%s = %v, want %s", name, err, want)
+				} else if want := "run `mwp init` in the project's root if it is to be a workspace again"; f.Hint != want {
+					t.Errorf("%s has the hint %q", name, f.Hint)
+				}
+			}
+			if was, err := d.Remove(ctx, "sessions", "a.json"); was || err != nil {
+				t.Errorf("Remove = %v, %v", was, err)
+			}
+			if b, err := d.Read("sessions", "a.json", 10); b != nil || err != nil {
+				t.Errorf("Read = %q, %v", b, err)
+			}
+			if list, err := d.List("sessions", 10); list != nil || err != nil {
+				t.Errorf("List = %v, %v", list, err)
+			}
+			if _, err := os.Lstat(around); errors.Is(err, fs.ErrNotExist) {
+				return
+			}
+			if got := namesIn(t, around); got != c.left {
+				t.Errorf("the project holds %q, want %q", got, c.left)
+			}
+			if c.left != "" {
+				if got := namesIn(t, filepath.Join(around, c.left)); got != "f" {
+					t.Errorf("%s holds %s, want f", c.left, got)
+				}
+			}
+		})
+	}
+}
+
+// TestRemovedWhileOpen: a workspace that goes between two calls stays gone, and one that
+// comes back is written again.
+func TestRemovedWhileOpen(t *testing.T) {
+	for name, d := range map[string]Dir{".mwp": workspace(t), ".mwp.d": besideFile(t)} {
+		update(t, d, "a.json", "one")
+		around := filepath.Dir(d.Path)
+		gone(t, around)
+		if err := d.Update(context.Background(), "sessions", "a.json", 10, write("two")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: Update = %v", name, err)
+		}
+		if _, err := os.Lstat(around); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the project is back: %v", name, err)
+		}
+		if name == ".mwp" {
+			put(t, filepath.Join(d.Path, "config.toml"), "")
+		} else {
+			put(t, filepath.Join(around, ".mwp"), "")
+		}
+		update(t, d, "a.json", "three")
+		if got := session(t, d, "a.json"); string(got) != "three" {
+			t.Errorf("%s: after it came back: %q", name, got)
+		}
+	}
+}
+
+// TestBesideFile: the state directory of an anchor that is a file is made beside it, with
+// everything that keeps it out of version control.
+func TestBesideFile(t *testing.T) {
+	d := besideFile(t)
+	update(t, d, "a.json", "one")
+	for dir, want := range map[string]string{filepath.Dir(d.Path): ".mwp .mwp.d", d.Path: ".gitignore cache sessions", filepath.Join(d.Path, "sessions"): ".gitignore a.json"} {
+		if got := namesIn(t, dir); got != want {
+			t.Errorf("%s holds %s, want %s", dir, got, want)
+		}
+	}
+	if got := content(t, filepath.Join(d.Path, "sessions", ".gitignore")); got != "*\n" {
+		t.Errorf("the sessions' ignore file is %q", got)
+	}
+}
+
 // TestIgnore: the first write brings an ignore file along, and leaves what is there.
 func TestIgnore(t *testing.T) {
 	for old, want := range map[string]string{"": "cache/\n", "mine\n": "mine\n"} {
-		d := Dir{Path: filepath.Join(t.TempDir(), ".mwp.d"), Ignore: "cache/\n"}
+		d := besideFile(t)
+		d.Ignore = "cache/\n"
 		path := filepath.Join(d.Path, ".gitignore")
 		if old != "" {
 			put(t, path, old)
@@ -218,7 +348,8 @@ func TestIgnore(t *testing.T) {
 			t.Errorf("the ignore file is %q, want %q", got, want)
 		}
 	}
-	d := Dir{Path: filepath.Join(t.TempDir(), ".mwp.d")}
+	d := besideFile(t)
+	d.Ignore = ""
 	if err := replace(d, "f", ""); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package state
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -110,7 +109,13 @@ func (f *Files) read(name string, limit int64) ([]byte, error) {
 
 // errReplaced is the error of a file that was looked at and is not the one that was
 // opened: another one has its name now, or a link.
-var errReplaced = fmt.Errorf("replaced meanwhile: %w", cas.ErrLink)
+var errReplaced error = replaced{}
+
+type replaced struct{}
+
+func (replaced) Error() string { return "replaced meanwhile: " + cas.ErrLink.Error() }
+
+func (replaced) Unwrap() error { return cas.ErrLink }
 
 // regular looks at a file, nil when there is none. What is no regular file is
 // cas.ErrLink.

@@ -105,9 +105,9 @@ func (d Dir) Remove(ctx context.Context, sub, name string) (was bool, err error)
 }
 
 // List returns the regular files of a subdirectory in the order of their names, nil when
-// there is no such directory. Everything else is left out, and so is a file that is being
-// written. When the directory holds more than limit names, of whatever, it returns some
-// of them beside an error that wraps ErrTooLarge.
+// there is no such directory. Everything else is left out, and so are a file that is being
+// written and the .gitignore. When the directory holds more than limit names beside that
+// one, of whatever, it returns some of them beside an error that wraps ErrTooLarge.
 func (d Dir) List(sub string, limit int) ([]Entry, error) {
 	checkSub("List", sub)
 	f, err := d.openSub(sub)
@@ -125,10 +125,11 @@ func (f *Files) list(limit int) ([]Entry, error) {
 		return nil, Failed(err, "read", f.path)
 	}
 	defer dir.Close()
-	names, err := dir.Readdirnames(limit + 1)
+	names, err := dir.Readdirnames(limit + 2)
 	if err != nil && err != io.EOF {
 		return nil, Failed(err, "read", f.path)
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == ignoreName })
 	if len(names) > limit {
 		names = names[:limit]
 		err = &FileError{
@@ -254,6 +255,8 @@ func plain(name string) error {
 		return errors.New("a directory")
 	case strings.HasSuffix(strings.ToLower(name), tempSuffix):
 		return errors.New("a name that ends in " + tempSuffix)
+	case strings.EqualFold(name, ignoreName):
+		return errors.New("the file that keeps the others out of version control")
 	}
 	return pin.CheckPath(name)
 }

@@ -54,7 +54,7 @@ func TestUpdate(t *testing.T) {
 	if was, err := d.Remove(ctx, "sessions", "a.json"); was || err != nil {
 		t.Errorf("Remove from no directory = %v, %v", was, err)
 	}
-	if got := namesIn(t, filepath.Dir(d.Path)); got != "" {
+	if got := namesIn(t, d.Path); got != "" {
 		t.Errorf("reading and removing made %s", got)
 	}
 	update(t, d, "a.json", "one")
@@ -82,7 +82,7 @@ func TestUpdate(t *testing.T) {
 		}
 		return nil, nil
 	})
-	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != "" || err != nil {
+	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != ".gitignore" || err != nil {
 		t.Errorf("after a removal: %s, %v", got, err)
 	}
 	err = d.Update(ctx, "sessions", "a.json", 1000, func(old []byte) ([]byte, error) {
@@ -91,7 +91,7 @@ func TestUpdate(t *testing.T) {
 		}
 		return nil, nil
 	})
-	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != "" || err != nil {
+	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != ".gitignore" || err != nil {
 		t.Errorf("after removing nothing: %s, %v", got, err)
 	}
 	if was, err := d.Remove(ctx, "sessions", "a.json"); was || err != nil {
@@ -101,7 +101,7 @@ func TestUpdate(t *testing.T) {
 	if was, err := d.Remove(ctx, "sessions", "a.json"); !was || err != nil {
 		t.Errorf("Remove = %v, %v", was, err)
 	}
-	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != "" {
+	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != ".gitignore" {
 		t.Errorf("after Remove: %s", got)
 	}
 }
@@ -122,7 +122,7 @@ func TestUpdateRefused(t *testing.T) {
 			t.Errorf("Update = %v", err)
 		}
 	}
-	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != "a.json" || string(session(t, d, "a.json")) != "one" {
+	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != ".gitignore a.json" || string(session(t, d, "a.json")) != "one" {
 		t.Errorf("the directory holds %s, or the file changed", got)
 	}
 }
@@ -150,7 +150,7 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if got := namesIn(t, filepath.Dir(path)); got != "a.json" || content(t, path) != "12345" {
+	if got := namesIn(t, filepath.Dir(path)); got != ".gitignore a.json" || content(t, path) != "12345" {
 		t.Errorf("the directory holds %s, or the file changed", got)
 	}
 	if was, err := d.Remove(ctx, "sessions", "a.json"); !was || err != nil {
@@ -160,7 +160,7 @@ func TestLimit(t *testing.T) {
 
 var badNames = []string{
 	"", ".", "..", "/", "a/b", "../a.json", "a/", "/a", `a\b`, `..\a`, "a\x00b", "a:b", "a.json:b", "con", "NUL.json", "Com1.x", "lpt9", "a.", "a ", "a\n",
-	"\xff", "a\u202eb", "x.tmp", "x.TMP", newName, strings.Repeat("a", 181),
+	"\xff", "a\u202eb", "x.tmp", "x.TMP", newName, ".gitignore", ".GitIgnore", strings.Repeat("a", 181),
 }
 
 // TestNames: what does not mean one file in the directory is refused before anything is
@@ -194,12 +194,12 @@ func TestNames(t *testing.T) {
 			}()
 		}
 	}
-	for name, want := range map[string]string{"a/b": "a path", "..": "a directory", "X.Tmp": "a name that ends in .tmp", "nul": "a name that is a device on Windows"} {
+	for name, want := range map[string]string{"a/b": "a path", "..": "a directory", "X.Tmp": "a name that ends in .tmp", ".gitignore": "the file that keeps the others out of version control", "nul": "a name that is a device on Windows"} {
 		if _, err := d.Read("sessions", name, 10); err.Error() != name+": expected the name of a file, found "+want {
 			t.Errorf("Read(%q) = %v, want that it is %s", name, err, want)
 		}
 	}
-	if got := namesIn(t, filepath.Dir(d.Path)); got != "" {
+	if got := namesIn(t, d.Path); got != "" {
 		t.Errorf("made %s", got)
 	}
 	for _, name := range []string{"a", "a.json", "0-b_c.D", ".json", "x.tmp.json", "com.json", "täg", strings.Repeat("a", 180)} {
@@ -341,7 +341,7 @@ func TestLinks(t *testing.T) {
 	if err := update(d); err != nil || content(t, victim) != "somebody's" {
 		t.Errorf("Update = %v, the victim is now %q", err, content(t, victim))
 	}
-	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != "a.json" {
+	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != ".gitignore a.json" {
 		t.Errorf("the directory holds %s", got)
 	}
 }
@@ -378,8 +378,8 @@ func second[T any](_ T, err error) error { return err }
 // what is said fits sessions.
 func TestUpdateFails(t *testing.T) {
 	stop := errors.New("stop")
-	for _, at := range []string{"mkdir .mwp", "write .gitignore", "mkdir cache", "mkdir locks", "mkdir sessions", "write new.tmp", "rename a.json"} {
-		d := workspace(t)
+	for _, at := range []string{"mkdir .mwp.d", "write .gitignore", "mkdir cache", "mkdir locks", "mkdir sessions", "write new.tmp", "rename a.json"} {
+		d := besideFile(t)
 		err := failing(d, at, stop).Update(context.Background(), "sessions", "a.json", 10, write("new"))
 		var f *FileError
 		if !errors.Is(err, stop) || !errors.As(err, &f) {
@@ -388,8 +388,8 @@ func TestUpdateFails(t *testing.T) {
 		if b := session(t, d, "a.json"); b != nil {
 			t.Errorf("%s: the file holds %q", at, b)
 		}
-		if list, err := os.ReadDir(filepath.Join(d.Path, "sessions")); err == nil && len(list) > 0 {
-			t.Errorf("%s: left %v", at, list)
+		if list, err := d.List("sessions", 0); len(list) > 0 || err != nil {
+			t.Errorf("%s: left %v, %v", at, list, err)
 		}
 		update(t, d, "a.json", "next")
 	}

@@ -64,7 +64,7 @@ func child(d Dir, name string, n int, step string) *exec.Cmd {
 // TestProcesses: two processes and this one count in one file at the same time, from
 // before there is a state directory, and nothing is lost.
 func TestProcesses(t *testing.T) {
-	d := workspace(t)
+	d := besideFile(t)
 	const each = 30
 	var begin []func()
 	var end []func()
@@ -115,18 +115,18 @@ func TestKilled(t *testing.T) {
 		before int
 		left   string
 	}{
-		{"mkdir .mwp", 0, ""},
+		{"mkdir .mwp.d", 0, ""},
 		{"write .gitignore", 0, ""},
 		{"mkdir cache", 0, ""},
 		{"mkdir locks", 0, ""},
 		{"mkdir sessions", 0, ""},
 		{"write new.tmp", 0, ""},
-		{"write new.tmp", 1, "a.json"},
-		{"rename a.json", 0, "new.tmp"},
-		{"rename a.json", 1, "a.json new.tmp"},
-		{"remove a.json", 1, "a.json"},
+		{"write new.tmp", 1, ".gitignore a.json"},
+		{"rename a.json", 0, ".gitignore new.tmp"},
+		{"rename a.json", 1, ".gitignore a.json new.tmp"},
+		{"remove a.json", 1, ".gitignore a.json"},
 	} {
-		d := workspace(t)
+		d := besideFile(t)
 		cmd := child(d, "a.json", c.before+1, c.step)
 		cmd.Stdin = strings.NewReader("\n")
 		out, err := cmd.Output()
@@ -141,7 +141,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("%s: the directory holds %s, want %s", c.step, namesIn(t, sessions), c.left)
 		}
 		count(t, d, "b.json")
-		if got, want := namesIn(t, sessions), strings.TrimPrefix(strings.Repeat("a.json", c.before)+" b.json", " "); got != want {
+		if got, want := namesIn(t, sessions), ".gitignore "+strings.Repeat("a.json ", c.before)+"b.json"; got != want {
 			t.Errorf("%s: the directory holds %s after the next, want %s", c.step, got, want)
 		}
 		count(t, d, "a.json")

@@ -61,11 +61,8 @@ func TestReadBothWays(t *testing.T) {
 		reason error
 	}{
 		{"nothing", func(*testing.T, Dir, string) {}, nil},
-		{"no workspace", func(t *testing.T, d Dir, _ string) {
-			if err := os.Remove(filepath.Dir(d.Path)); err != nil {
-				t.Fatal(err)
-			}
-		}, nil},
+		{"no anchor", func(t *testing.T, d Dir, _ string) { gone(t, d.Path) }, nil},
+		{"no workspace", func(t *testing.T, d Dir, _ string) { gone(t, filepath.Dir(d.Path)) }, nil},
 		{"no subdirectory", func(t *testing.T, d Dir, _ string) { put(t, filepath.Join(d.Path, "x"), "") }, nil},
 		{"no file", func(t *testing.T, _ Dir, path string) { put(t, path+"2", "") }, nil},
 		{"a file", func(t *testing.T, _ Dir, path string) { put(t, path, "12345678") }, nil},
@@ -101,8 +98,9 @@ func TestReadBothWays(t *testing.T) {
 			put(t, filepath.Join(d.Path, "other", "a.json"), "x")
 			link(t, "other", filepath.Dir(path))
 		}, cas.ErrLink},
-		{"a file as state directory", func(t *testing.T, d Dir, _ string) { put(t, d.Path, "x") }, cas.ErrLink},
+		{"a file as state directory", func(t *testing.T, d Dir, _ string) { gone(t, d.Path); put(t, d.Path, "x") }, cas.ErrLink},
 		{"a link as state directory", func(t *testing.T, d Dir, path string) {
+			gone(t, d.Path)
 			put(t, filepath.Join(d.Path+"2", "sessions", "a.json"), "x")
 			link(t, ".mwp2", d.Path)
 		}, cas.ErrLink},
@@ -142,7 +140,7 @@ func link(t *testing.T, to, path string) {
 func TestReadOnly(t *testing.T) {
 	d := reachable(t, workspace(t))
 	update(t, d, "a.json", "old")
-	fresh := reachable(t, workspace(t))
+	fresh := reachable(t, besideFile(t))
 	for _, dir := range []string{d.Path, filepath.Join(d.Path, "sessions"), filepath.Dir(fresh.Path)} {
 		if err := os.Chmod(dir, 0o555); err != nil {
 			t.Fatal(err)
@@ -177,7 +175,7 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("Remove of nothing = %v, %v", was, err)
 		}
 	})
-	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != "a.json" {
+	if got := namesIn(t, filepath.Join(d.Path, "sessions")); got != ".gitignore a.json" {
 		t.Errorf("the directory holds %s", got)
 	}
 }

@@ -48,16 +48,24 @@ const (
 	Ended
 )
 
-// moments holds the names of events in every harness. A name is one event wherever it is
-// used, so that a harness which copies another's names is understood.
-var moments = map[string]Moment{
-	"SessionStart": Started, "sessionStart": Started,
-	"SubagentStart":    Started,
-	"UserPromptSubmit": Prompted,
-	"PreToolUse":       BeforeTool, "preToolUse": BeforeTool, "BeforeTool": BeforeTool,
-	"PostToolUse": AfterTool, "postToolUse": AfterTool, "AfterTool": AfterTool,
-	"PreCompact": Compacted, "preCompact": Compacted, "PostCompact": Compacted, "PreCompress": Compacted,
-	"SessionEnd": Ended, "sessionEnd": Ended,
+// momentNamed knows the names of events in every harness. A name is one event wherever it
+// is used, so that a harness which copies another's names is understood.
+func momentNamed(event string) Moment {
+	switch event {
+	case "SessionStart", "sessionStart", "SubagentStart":
+		return Started
+	case "UserPromptSubmit":
+		return Prompted
+	case "PreToolUse", "preToolUse", "BeforeTool":
+		return BeforeTool
+	case "PostToolUse", "postToolUse", "AfterTool":
+		return AfterTool
+	case "PreCompact", "preCompact", "PostCompact", "PreCompress":
+		return Compacted
+	case "SessionEnd", "sessionEnd":
+		return Ended
+	}
+	return Unrelated
 }
 
 // Event is one message that a harness sent to a hook.
@@ -203,7 +211,6 @@ func (m message) sender(said, event string) string {
 
 // moment returns what the event means to this harness.
 func (e *Event) moment(m message) Moment {
-	at := moments[e.Name]
 	switch {
 	case e.Name == "SubagentStart" && e.Agent == "":
 		// Whose map it would be is not known.
@@ -213,5 +220,5 @@ func (e *Event) moment(m message) Moment {
 		// looks whether one is needed.
 		return Unrelated
 	}
-	return at
+	return momentNamed(e.Name)
 }

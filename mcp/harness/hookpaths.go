@@ -2,8 +2,8 @@ package harness
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -146,18 +146,49 @@ func (e *Event) readPatch(text string) bool {
 // addPath adds a path that can be one. A URL is one when it names a local file.
 func (e *Event) addPath(p string) {
 	if scheme, _, ok := strings.Cut(p, "://"); ok && scheme != "" && !strings.ContainsAny(scheme, `/\ `) {
-		u, err := url.Parse(p)
-		if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
+		if p, ok = localPath(p); !ok {
 			return
-		}
-		p = u.Path
-		// The path of file:///C:/x is /C:/x.
-		if len(p) > 2 && p[0] == '/' && p[2] == ':' {
-			p = p[1:]
 		}
 	}
 	if p == "" || len(p) > maxPathLength || strings.IndexByte(p, 0) >= 0 || len(e.Paths) == maxPaths || slices.Contains(e.Paths, p) {
 		return
 	}
 	e.Paths = append(e.Paths, p)
+}
+
+// localPath returns the path of a file URL of this machine; ok is false for any other URL.
+// Package net/url would be set up, with net/netip, at every start of the program.
+func localPath(url string) (p string, ok bool) {
+	scheme, rest, _ := strings.Cut(url, "://")
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	if !strings.EqualFold(scheme, "file") || host != "" && !strings.EqualFold(host, "localhost") {
+		return "", false
+	}
+	p, ok = unescape(rest[len(host):])
+	// The path of file:///C:/x is /C:/x.
+	if len(p) > 2 && p[0] == '/' && p[2] == ':' {
+		p = p[1:]
+	}
+	return p, ok
+}
+
+// unescape decodes percent-escapes.
+func unescape(s string) (string, bool) {
+	head, rest, more := strings.Cut(s, "%")
+	b := []byte(head)
+	for more {
+		if len(rest) < 2 {
+			return "", false
+		}
+		c, err := hex.DecodeString(rest[:2])
+		if err != nil {
+			return "", false
+		}
+		head, rest, more = strings.Cut(rest[2:], "%")
+		b = append(append(b, c...), head...)
+	}
+	return string(b), true
 }

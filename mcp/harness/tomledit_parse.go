@@ -324,15 +324,24 @@ func (p *tomlParser) value(n *tomlNode, depth int) error {
 }
 
 // tomlScalar matches every value that is not in quotes or brackets.
-var tomlScalar = sync.OnceValue(func() *regexp.Regexp {
-	const digits = `[0-9]+(_[0-9]+)*`
-	const integer = `(0|[1-9](_?[0-9])*)`
-	return regexp.MustCompile(`^(true|false|[+-]?(inf|nan)` +
-		`|[+-]?` + integer + `(\.` + digits + `)?([eE][+-]?` + digits + `)?` +
-		`|0x[0-9A-Fa-f]+(_[0-9A-Fa-f]+)*|0o[0-7]+(_[0-7]+)*|0b[01]+(_[01]+)*` +
-		`|\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?` +
-		`|\d{2}:\d{2}(:\d{2}(\.\d+)?)?)$`)
-})
+func tomlScalar() *regexp.Regexp {
+	scalar.once.Do(func() {
+		const digits = `[0-9]+(_[0-9]+)*`
+		const integer = `(0|[1-9](_?[0-9])*)`
+		scalar.form = regexp.MustCompile(`^(true|false|[+-]?(inf|nan)` +
+			`|[+-]?` + integer + `(\.` + digits + `)?([eE][+-]?` + digits + `)?` +
+			`|0x[0-9A-Fa-f]+(_[0-9A-Fa-f]+)*|0o[0-7]+(_[0-7]+)*|0b[01]+(_[01]+)*` +
+			`|\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?` +
+			`|\d{2}:\d{2}(:\d{2}(\.\d+)?)?)$`)
+	})
+	return scalar.form
+}
+
+// scalar is for tomlScalar: a sync.OnceValue would be made at every start of the program.
+var scalar struct {
+	once sync.Once
+	form *regexp.Regexp
+}
 
 func (p *tomlParser) array(depth int) error {
 	start := p.i

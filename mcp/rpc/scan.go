@@ -52,6 +52,23 @@ func members(raw []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// Object takes an object apart: a Call's params, or a value in them. Keys are as they
+// are written, which encoding/json does for maps only, and of one that is repeated the last
+// counts. nil and null are an empty object; anything else is none.
+func Object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, true
+	}
+	if raw[0] != '{' {
+		return nil, false
+	}
+	m := map[string]json.RawMessage{}
+	for key, value := range members(raw) {
+		m[string(unquoted(key))] = value
+	}
+	return m, true
+}
+
 // elements yields the values of an array, on the same terms as members.
 func elements(raw []byte) iter.Seq[[]byte] {
 	return func(yield func(value []byte) bool) {

@@ -54,7 +54,6 @@ const (
 	StaleContextMD        Code = "stale_context_md"
 	TokenizerDisagrees    Code = "tokenizer_disagrees"
 	LargeContext          Code = "large_context"
-	UnsupportedYet        Code = "unsupported_yet"
 )
 
 // Codes of imports that are left out of a map, which then names them (D-32), and

@@ -249,6 +249,8 @@ type TraceRecord struct {
 	// what was left out before it was read.
 	Digest string   `json:"digest,omitempty"`
 	Owners []string `json:"owners"`
+	// ID is Entry.ID of the candidate. It is not in the JSON.
+	ID string `json:"-"`
 }
 
 // Modes of a delivery and the reasons for a full one (D-62, D-63).
@@ -279,6 +281,9 @@ type Delta struct {
 	LeftOut []LeftOut `json:"left_out"`
 	// Withdrawn are entries that the reader has and that hold no longer for the target.
 	Withdrawn []Withdrawn `json:"withdrawn"`
+	// Elsewhere is the root of the map when it is not the session's, "" otherwise: of what
+	// was delivered nothing belongs to such a map.
+	Elsewhere string `json:"elsewhere"`
 	// Whole holds the entries of the whole map, for what a text says of it in headings
 	// and banners. It is not in the JSON; nil stands for the layers around the delta.
 	Whole *Layers `json:"-"`

@@ -125,6 +125,7 @@ func AppendJSON(dst []byte, m *Map, form Form) []byte {
 				w.field("source").str(l.Source)
 				w.close('}')
 			})
+			w.field("elsewhere").str(d.Elsewhere)
 			w.close('}')
 		}
 		w.field("ir_hash").str(m.IRHash)

@@ -206,9 +206,7 @@ func (r *SessionRecord) Deliver(gained []Seen, lost []Withdrawn, at time.Time, s
 	if r.Created.IsZero() {
 		r.Created = at
 	}
-	if at.After(r.LastUsed) {
-		r.LastUsed = at
-	}
+	r.LastUsed = at
 	for _, s := range gained {
 		s.SentAt, s.State = at, SeenHeld
 		if i, found := FindSeen(r.Seen, s.Key); found {
@@ -249,6 +247,16 @@ func (r *SessionRecord) Called(c SessionCall) {
 		r.Calls = slices.Delete(r.Calls, 0, len(r.Calls)-maxSessionCalls+1)
 	}
 	r.Calls = append(r.Calls, c)
+}
+
+// Supersede notes that the last answer to a call carries nothing of what it carried
+// before, so that no reader is sent there for it.
+func (r *SessionRecord) Supersede(call string) {
+	for i := range r.Seen {
+		if s := &r.Seen[i]; s.Call == call && s.State == SeenHeld {
+			s.State = SeenLost
+		}
+	}
 }
 
 // Forget notes that the reader lost all that it had. When several share the session,

@@ -1,0 +1,1 @@
+export const routes = [{ method: "POST", path: "/orders", handler: "placeOrder" }];
