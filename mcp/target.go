@@ -81,7 +81,7 @@ func (s spelling) fromURI(target string) (string, error) {
 	if !ok {
 		return "", bad("a % begins no escape in it")
 	}
-	if s.windows && len(path) > 2 && path[2] == ':' {
+	if s.windows && hasDrive(path[1:]) {
 		path = path[1:]
 	}
 	return path, nil

@@ -73,6 +73,7 @@ func TestSpellings(t *testing.T) {
 		{windows, `c:/users/U/P/src`, "C:/users/U/P/src"},
 		{windows, "file:///c:/Users/u/p/a%20b", "C:/Users/u/p/a b"},
 		{windows, "file:///C%3A/Users/u/p/a", "C:/Users/u/p/a"},
+		{windows, "file:/0:", "/0:"},
 		{windows, `..\x`, outside},
 		{windows, `src\..\..\x`, outside},
 		{windows, `D:\Users\u\p\src`, "D:/Users/u/p/src"},

@@ -254,7 +254,19 @@ func TestParity(t *testing.T) {
 	} {
 		for _, e := range eraTable {
 			m := e.ask(t, p.serving(t), e.tool("1", c.tool, c.arguments))
-			if diff := cmp.Diff(string(c.text), m.text()); diff != "" {
+			text := m.text()
+			if behind := e.name == "legacy"; strings.Contains(c.arguments, "nested") {
+				// Behind a handshake the reader is told that the map is of another workspace.
+				before, notice, found := strings.Cut(text, "This target lies in another workspace, "+filepath.Join(p.dir, "nested")+".")
+				if found != behind {
+					t.Errorf("%s: %s says %q", e.name, c.arguments, text)
+				}
+				if found {
+					_, after, _ := strings.Cut(notice, "\n\n")
+					text = before + after
+				}
+			}
+			if diff := cmp.Diff(string(c.text), text); diff != "" {
 				t.Errorf("%s: %s(%s) (-want +got):\n%s", e.name, c.tool, c.arguments, diff)
 			}
 			sameJSON(t, e.name+": "+c.tool+c.arguments, c.json, m.Result["structuredContent"])

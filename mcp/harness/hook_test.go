@@ -211,6 +211,7 @@ func TestPaths(t *testing.T) {
 		{map[string]any{"file_path": "file:///w/a%20b.go"}, "Read", []string{"/w/a b.go"}},
 		{map[string]any{"file_path": "FILE://localhost/w/%c3%BC%23#L10"}, "Read", []string{"/w/ü#"}},
 		{map[string]any{"file_path": "file:///w/a?b"}, "Read", []string{"/w/a"}},
+		{map[string]any{"file_path": "file:///0:/a"}, "Read", []string{"/0:/a"}},
 		{map[string]any{"file_path": "file:///w/a%00b"}, "Read", nil},
 		{map[string]any{"file_path": "file:///w/a%"}, "Read", nil},
 		{map[string]any{"file_path": "file:///w/a%2"}, "Read", nil},

@@ -169,7 +169,7 @@ func localPath(url string) (p string, ok bool) {
 	}
 	p, ok = unescape(rest[len(host):])
 	// The path of file:///C:/x is /C:/x.
-	if len(p) > 2 && p[0] == '/' && p[2] == ':' {
+	if len(p) > 2 && p[0] == '/' && (p[1]|0x20 >= 'a' && p[1]|0x20 <= 'z') && p[2] == ':' {
 		p = p[1:]
 	}
 	return p, ok
