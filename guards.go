@@ -105,10 +105,10 @@ func (w *Workspace) progress(line string) {
 	}
 }
 
-// plan answers which guards a target has, "" for the whole workspace around
-// Options.Dir. whole looks at every file behind them.
-func (w *Workspace) plan(ctx context.Context, target string, everything, whole, floating bool) (*Result, nodes.GuardPlanValue, error) {
-	node := func(c candidate, from string) (text, string) {
+// planNode returns what answers which guards a target has, or with everything those of the
+// whole workspace. whole looks at every file behind them.
+func planNode(everything, whole, floating bool) func(c candidate, from string) (text, string) {
+	return func(c candidate, from string) (text, string) {
 		var n nodes.GuardPlanText
 		n.Target, n.Explicit, n.AllowFloating = c.target, c.explicit, floating
 		n.Everything, n.Whole = everything, whole
@@ -118,10 +118,42 @@ func (w *Workspace) plan(ctx context.Context, target string, everything, whole, 
 		}
 		return n, n.Target
 	}
-	r, err := w.answer(ctx, question{target: target, node: node, fetch: true, floating: floating})
+}
+
+// plan answers which guards a target has, "" for the whole workspace around
+// Options.Dir.
+func (w *Workspace) plan(ctx context.Context, target string, everything, whole, floating bool) (*Result, nodes.GuardPlanValue, error) {
+	r, err := w.answer(ctx, question{target: target, node: planNode(everything, whole, floating), fetch: true, floating: floating})
 	if err != nil {
 		return nil, nodes.GuardPlanValue{}, err
 	}
 	p, err := cas.DecodeValue(r.Text, nodes.CodeGuardPlan)
 	return r, p, err
+}
+
+// planUnder is plan with the digest of the [trust] tables that the plan was made under. Both
+// come from one evaluation, which reads a file once: a table that changes meanwhile is the
+// same for both.
+func (w *Workspace) planUnder(ctx context.Context, target string, everything, whole, floating bool) (r *Result, p nodes.GuardPlanValue, tables cas.Digest, err error) {
+	at, s, err := w.enter(ctx, target)
+	if err != nil {
+		return nil, p, tables, err
+	}
+	from := fromOf(at, s.candidate)
+	n, shown := planNode(everything, whole, floating)(s.candidate, from)
+	x, err := s.ev.Eval(ctx, n)
+	if err != nil {
+		return nil, p, tables, worldError(err)
+	}
+	v := x.(nodes.RenderedValue)
+	if x, err = s.ev.Eval(ctx, nodes.TrustTablesText{TrustTables: nodes.TrustTables{Explicit: s.explicit}, From: from}); err != nil {
+		return nil, p, tables, worldError(err)
+	}
+	copy(tables[:], x.(nodes.RenderedValue).Text)
+	q := question{}
+	if r = newResult(&v, &q, shown, s.dir); r.refused {
+		return nil, p, tables, r.refusal()
+	}
+	p, err = cas.DecodeValue(r.Text, nodes.CodeGuardPlan)
+	return r, p, tables, err
 }

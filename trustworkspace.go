@@ -31,6 +31,11 @@ func (w *Workspace) Trusted(ctx context.Context) (TrustState, error) {
 	if err != nil {
 		return TrustUnknown, err
 	}
+	return w.trusted(root, tables)
+}
+
+// trusted returns what this user said of a root with certain tables.
+func (w *Workspace) trusted(root string, tables cas.Digest) (TrustState, error) {
 	if _, inside := below(realPath(root), realPath(w.o.Guards.UserDir)); inside && w.o.Guards.UserDir != "" {
 		// There is no place for an answer that a repository could not write itself.
 		return TrustDenied, nil
@@ -75,26 +80,29 @@ func (w *Workspace) trustTables(ctx context.Context) (root string, tables cas.Di
 	return r.Root, tables, nil
 }
 
-// permitted refuses a run for others that this user did not agree to. The plan is made by
-// then, of the tables that were agreed to; checks that start nothing need nobody's word.
+// permitted refuses a run for others that this user did not agree to: the root and the
+// tables that the plan was made under have to be those that were agreed to, and so have
+// those that there are now. Checks that start nothing need nobody's word.
 func (v *verifying) permitted(ctx context.Context) error {
 	starts := slices.ContainsFunc(v.todo, func(i int) bool { return !v.guards[i].Static() })
 	if !v.q.ForOthers || !starts {
 		return nil
 	}
-	t, err := v.w.Trusted(ctx)
-	if err != nil {
-		return err
-	}
-	root, _, err := v.w.trustTables(ctx)
+	root, now, err := v.w.trustTables(ctx)
 	if err != nil {
 		return err
 	}
 	if v.Root != root {
 		return notTrusted("type `mwp verify` in a terminal there", "the target lies in another workspace, %s, whose guards this program does not run", v.Root)
 	}
-	if t != TrustGiven {
-		return untrusted(root, t)
+	for _, tables := range append(v.tables, now) {
+		t, err := v.w.trusted(root, tables)
+		if err != nil {
+			return err
+		}
+		if t != TrustGiven {
+			return untrusted(root, t)
+		}
 	}
 	return nil
 }
@@ -103,7 +111,7 @@ func untrusted(root string, t TrustState) error {
 	const hint = "type `mwp verify` in a terminal there and answer its question, or start the server with --trust-workspace"
 	switch t {
 	case TrustOutdated:
-		return notTrusted(hint, "the [trust] tables of %s changed since somebody let other programs run its guards", root)
+		return notTrusted(hint, "the [trust] tables of %s changed since this user, or mwp init, let other programs run its guards", root)
 	case TrustDenied:
 		return notTrusted("type `mwp verify` in a terminal there, or start the server with --trust-workspace", "this user does not let other programs run the guards of %s", root)
 	}

@@ -129,6 +129,8 @@ type verifying struct {
 	key   *guard.Key
 	// nowhere is set when the per-user directory is no place for anything.
 	nowhere bool
+	// tables are the digests of the [trust] tables that plans for others were made under.
+	tables []cas.Digest
 	// bound are the digests of the files that ad-hoc guards name, by place in guards, as
 	// they were when it was decided that these may run.
 	bound map[int]cas.Digest
@@ -209,7 +211,7 @@ func (v *verifying) collect(ctx context.Context) error {
 		if err := v.notInModules(target); err != nil {
 			return err
 		}
-		r, plan, err := v.w.plan(ctx, target, everything, v.q.Stale, v.q.AllowFloating)
+		r, plan, err := v.planOf(ctx, target, everything)
 		if err != nil {
 			return err
 		}
@@ -255,6 +257,18 @@ func (v *verifying) collect(ctx context.Context) error {
 		v.take(known, slices.DeleteFunc(plan.Guards, func(g nodes.PlannedGuard) bool { return !g.RestsOnAny(staged) }))
 	}
 	return nil
+}
+
+// planOf plans one target, for others under tables that are looked at again.
+func (v *verifying) planOf(ctx context.Context, target string, everything bool) (*Result, nodes.GuardPlanValue, error) {
+	if !v.q.ForOthers {
+		return v.w.plan(ctx, target, everything, v.q.Stale, v.q.AllowFloating)
+	}
+	r, plan, tables, err := v.w.planUnder(ctx, target, everything, v.q.Stale, v.q.AllowFloating)
+	if err == nil {
+		v.tables = append(v.tables, tables)
+	}
+	return r, plan, err
 }
 
 // notInModules refuses a target inside a fetched module, which has an anchor of its own:

@@ -232,3 +232,30 @@ func TestTrusted(t *testing.T) {
 	f.trust(w, false)
 	state(TrustDenied, "no")
 }
+
+// TestVerifyForOthersBack: a table that is the agreed one again by the time somebody looks
+// lets nothing run that only the other one allowed.
+func TestVerifyForOthersBack(t *testing.T) {
+	f := guardedTree(t)
+	f.write("h/.mwp-context.md", "---\nguards:\n  - cmd: sh ./more.sh\n---\nHostile.\n")
+	f.write("h/more.sh", "touch ran\n")
+	f.trust(f.open(), true)
+	hostile := strings.Replace(guardedConfig, "\"sh ./ok.sh\"", "\"sh ./ok.sh\", \"sh ./more.sh\"", 1)
+	for at := 1; ; at++ {
+		asked := 0
+		f.now = func() time.Time {
+			if asked++; asked == at {
+				f.write(".mwp/config.toml", guardedConfig)
+			}
+			return time.Now()
+		}
+		f.write(".mwp/config.toml", hostile)
+		r, err := f.open().Verify(t.Context(), VerifyRequest{Targets: []string{"h"}, ForOthers: true})
+		if f.ran("h") {
+			t.Fatalf("with the agreed table back at moment %d the guard ran: %+v, %v", at, r, err)
+		}
+		if asked < at {
+			break
+		}
+	}
+}
