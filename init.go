@@ -64,6 +64,9 @@ type InitResult struct {
 	// BaseLine is the import that a context file at the root needs for WithBase, ""
 	// when the new one has it already.
 	BaseLine string
+	// Trusted is set when it was recorded that programs which act for this user may run the
+	// workspace's guards (D-109).
+	Trusted bool
 	// Incomplete is set when the search for instruction files ended at its limit.
 	Incomplete bool
 }
@@ -110,7 +113,7 @@ func (w *Workspace) Init(ctx context.Context, o InitOptions) (*InitResult, error
 	}
 	if trusted && s.r.Kind == InitAnchor && len(s.r.Made) > 0 && !o.DryRun {
 		// What cannot be recorded is asked for later.
-		_ = w.from(s.dir, func(made *Workspace) error { return made.TrustWorkspace(ctx, true) })
+		s.r.Trusted = w.from(s.dir, func(made *Workspace) error { return made.TrustWorkspace(ctx, true) }) == nil
 	}
 	return &s.r, nil
 }

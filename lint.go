@@ -2,7 +2,9 @@ package mwp
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -114,6 +116,18 @@ func (w *Workspace) Targets(ctx context.Context, q TargetsRequest) (*Result, err
 			n.Under = c.target
 		}
 		return n, ""
+	}
+	if q.Under != "" {
+		abs := q.Under
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(w.o.Dir, abs)
+		}
+		if _, err := os.Lstat(abs); err != nil {
+			return nil, &UsageError{ir.Diagnostic{
+				Code: ir.TargetInvalid, Severity: ir.SeverityError, Message: fmt.Sprintf("cannot look at %s: %v", q.Under, Innermost(err)),
+				Hint: "name files or directories of the workspace, or nothing for all of it",
+			}}
+		}
 	}
 	return w.answer(ctx, question{target: q.Under, node: node, floating: q.AllowFloating})
 }

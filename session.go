@@ -102,6 +102,8 @@ func (s *Session) Clear() int {
 type SendOptions struct {
 	// Full sends the whole map.
 	Full bool
+	// Shell is set for a reader who has a shell and no tools, as of a hook.
+	Shell bool
 	// RepeatInFull sends the whole map for a call that was answered before: who asks again
 	// has lost the answer (D-63). It is for a connection, which several readers may share.
 	RepeatInFull bool
@@ -139,7 +141,7 @@ func (w *Workspace) Send(ctx context.Context, s *Session, q Request, o SendOptio
 			seen = s.rec.Seen
 		}
 	}
-	d := render.DeltaOptions{}
+	d := render.DeltaOptions{Shell: o.Shell}
 	if s.named {
 		d.Session = s.rec.ID
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/model-workspace-protocol/mwp"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 // mapWorkspace is the tool that everything else serves.
@@ -43,6 +44,13 @@ func callMapWorkspace(ctx context.Context, s *server, w *mwp.Workspace, q *reque
 	}
 	s.tell(r.Notices...)
 	a := &answer{text: string(r.Text)}
+	for _, d := range r.Notices {
+		// A client shows nobody what a server writes to stderr, and a misspelt target is
+		// answered with the map of what is above it.
+		if d.Code == ir.TargetMissing && request.Format == mwp.MarkdownText {
+			a.text += "\n" + d.String() + "\n"
+		}
+	}
 	if request.Format == mwp.JSON {
 		a.structured = oneLine(r.Text)
 	}

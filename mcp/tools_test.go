@@ -250,7 +250,6 @@ func TestParity(t *testing.T) {
 		{"list_targets", `{}`, targets(mwp.TargetsRequest{Limit: 100}), targets(mwp.TargetsRequest{Limit: 100, JSON: true})},
 		{"list_targets", `{"under":"backend","limit":2}`, targets(mwp.TargetsRequest{Under: "backend", Limit: 2}), targets(mwp.TargetsRequest{Under: "backend", Limit: 2, JSON: true})},
 		{"list_targets", `{"limit":2,"cursor":"backend/src/api"}`, targets(mwp.TargetsRequest{Cursor: "backend/src/api", Limit: 2}), targets(mwp.TargetsRequest{Cursor: "backend/src/api", Limit: 2, JSON: true})},
-		{"list_targets", `{"under":"no/such/directory"}`, targets(mwp.TargetsRequest{Under: "no/such/directory", Limit: 100}), targets(mwp.TargetsRequest{Under: "no/such/directory", Limit: 100, JSON: true})},
 	} {
 		for _, e := range eraTable {
 			m := e.ask(t, p.serving(t), e.tool("1", c.tool, c.arguments))

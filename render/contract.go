@@ -29,6 +29,9 @@ const (
 // How a reader gets back what a delta left out (D-63).
 const deltaRecovery = "If any of it is no longer visible to you, call `reset_session()` and then `map_workspace(target)` again (CLI: add `--full`)."
 
+// How a reader without tools gets it back.
+const deltaRecoveryShell = "If any of it is no longer visible to you, run `mwp map <target> --render markdown` in a shell, which prints everything."
+
 // preamble returns the title and the lines before the layers.
 func preamble(m *ir.Map) (title string, lines []string) {
 	if m.Kind == ir.KindOrientation {

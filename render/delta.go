@@ -15,6 +15,8 @@ type DeltaOptions struct {
 	Session string
 	// Reason, when set, has the whole map sent, and says why (D-63).
 	Reason string
+	// Shell is set for a reader who has a shell and no tools.
+	Shell bool
 	// Elsewhere is the map's root when seen is of another workspace; seen is empty then.
 	Elsewhere string
 	// Shared is set when seen is what several readers were sent, of whom each may have a
@@ -36,12 +38,15 @@ type DeltaOptions struct {
 func Delta(m *ir.Map, hashes []string, seen []ir.Seen, o DeltaOptions) (send *ir.Map, gained []ir.Seen) {
 	copied := *m
 	send = &copied
-	d := &ir.Delta{Session: o.Session, Mode: ir.DeliverDelta, Reason: o.Reason, Elsewhere: o.Elsewhere, Whole: &m.Layers}
+	d := &ir.Delta{Session: o.Session, Mode: ir.DeliverDelta, Reason: o.Reason, Elsewhere: o.Elsewhere, Shell: o.Shell, Whole: &m.Layers}
 	send.Delta = d
 	if o.Reason != "" {
 		d.Mode = ir.DeliverFull
 	}
 	entries, call := m.Layers.All(), Call(m.Target)
+	if o.Shell {
+		call = "the map of " + shownTarget(m.Target)
+	}
 	d.Sent, gained = make([]string, 0, len(entries)), make([]ir.Seen, 0, len(entries))
 	for n, e := range entries {
 		i, had := ir.FindSeen(seen, e.ID)
@@ -86,6 +91,14 @@ func Call(target *string) string {
 		return "map_workspace()"
 	}
 	return "map_workspace(" + strconv.Quote(*target) + ")"
+}
+
+// shownTarget names what a map is of.
+func shownTarget(target *string) string {
+	if target == nil {
+		return "the project"
+	}
+	return *target
 }
 
 // dirOf returns the directory below which an entry counts: that of the context file or

@@ -28,7 +28,7 @@ func Session(r *ir.SessionRecord) []byte {
 		b = append(b, "client "+ir.EscapeControls(r.Client)+"\n"...)
 	}
 	if r.Generation > 0 {
-		b = append(b, "the reader lost everything "+count(r.Generation, "time")+"\n"...)
+		b = append(b, "begun anew "+count(r.Generation, "time")+"\n"...)
 	}
 	b = append(b, "\nseen\n"...)
 	var rows [][]string

@@ -156,7 +156,11 @@ func (w *writer) delivered() {
 		if len(d.Skipped) > 0 {
 			w.raw("Already delivered in this session: ")
 			w.keys(d.Skipped)
-			w.say(". " + deltaRecovery + "\n")
+			recovery := deltaRecovery
+			if d.Shell {
+				recovery = deltaRecoveryShell
+			}
+			w.say(". " + recovery + "\n")
 			for i := range d.LeftOut {
 				w.leftOut(&d.LeftOut[i])
 			}

@@ -288,6 +288,10 @@ func (h *hook) say(targets ...string) error {
 	var sent []*mwp.Result
 	for _, target := range targets {
 		x, err := h.send(target)
+		if refusal := (*mwp.Refusal)(nil); h.guards() && errors.As(err, &refusal) && !isContext(target) {
+			// Whether a guard fails is not known.
+			return h.blockRefused(target, refusal)
+		}
 		if err == nil && x != nil {
 			sent = append(sent, x.Result)
 			switch {
@@ -325,7 +329,7 @@ func (h *hook) tell(text []byte) error {
 // send returns what a reader lacks of a target's map, nil for what is no place in the
 // workspace.
 func (h *hook) send(target string) (*mwp.Sending, error) {
-	x, err := h.ws.Send(h.ctx, h.session, mwp.Request{Target: target, Format: mwp.MarkdownText}, mwp.SendOptions{})
+	x, err := h.ws.Send(h.ctx, h.session, mwp.Request{Target: target, Format: mwp.MarkdownText}, mwp.SendOptions{Shell: true})
 	if err != nil {
 		return nil, h.elsewhere(err)
 	}
@@ -378,6 +382,20 @@ func (h *hook) block(target string) error {
 	text := "mwp: " + ir.EscapeControls(name) + " is read-only while a guard of its workspace map fails:\n" +
 		string(mwp.VerifyListing(&r.Report, false, h.ascii)) +
 		"Correct what the guard checks, outside of what it protects, and run `mwp verify`; or ask a person to run `mwp verify --override GUARD --reason TEXT`.\n"
+	h.stderr.Write([]byte(text))
+	return errBlocked
+}
+
+// isContext reports whether a file can be what makes a map refused: whoever mends it has to
+// write it.
+func isContext(p string) bool {
+	base := filepath.Base(p)
+	return strings.HasPrefix(base, ".mwp") || base == "config.toml" && filepath.Base(filepath.Dir(p)) == ".mwp"
+}
+
+func (h *hook) blockRefused(target string, r *mwp.Refusal) error {
+	text := "mwp: " + ir.EscapeControls(target) + " may not be written while there is no map of it, because nobody knows whether its guards pass:\n" +
+		r.Error() + "\n"
 	h.stderr.Write([]byte(text))
 	return errBlocked
 }

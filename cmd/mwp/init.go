@@ -119,13 +119,25 @@ func (a *app) initText(r *mwp.InitResult, cwd string) string {
 	if r.MembersLine != "" && r.Kind == mwp.InitAnchor {
 		b.WriteString("\nTo make it a member of the workspace, write this line to " + show(r.Workspace) + ",\nor run the command again with --member:\n  " + r.MembersLine + "\n")
 	}
+	if r.Trusted {
+		b.WriteString("\nPrograms that act for you, such as the MCP server, may run the guards that its [trust] table\nallows, until that table changes.\n")
+	}
 	b.WriteString("\nNext:\n")
 	at := ""
 	if r.Dir != cwd {
 		at = " " + shellWord(show(r.Dir))
 	}
+	context := filepath.Join(r.Dir, ".mwp-context.md")
+	for _, path := range r.Made {
+		if path != context && filepath.Base(path) == "example.mwp-context.md" {
+			// Beside an instruction file a text of ours would be read twice.
+			b.WriteString("  mv " + shellWord(show(path)) + " " + shellWord(show(context)) + ", for what is not in " + show(r.InstructionFile) + "\n")
+		}
+		if path == context {
+			b.WriteString("  edit " + shellWord(show(path)) + ", whose text is an example\n")
+		}
+	}
 	if r.Kind == mwp.InitStub {
-		b.WriteString("  edit " + shellWord(show(filepath.Join(r.Dir, ".mwp-context.md"))) + "\n")
 		b.WriteString("  mwp map" + at + " --render markdown\n  mwp explain" + at + "\n")
 		return b.String()
 	}

@@ -143,15 +143,6 @@ func (a *app) runTargets() error {
 	if err != nil {
 		return err
 	}
-	if target != "" {
-		dir, err := a.dir()
-		if err != nil {
-			return err
-		}
-		if err := lookedAt(dir, target); err != nil {
-			return err
-		}
-	}
 	ws, err := a.workspace()
 	if err != nil {
 		return err

@@ -47,9 +47,6 @@ func (a *app) target() (string, error) {
 }
 
 func (a *app) runMap() error {
-	if a.full && a.session == "" {
-		return misspelt("add --session ID, or leave --full out", "--full is for maps of a session; others are always complete")
-	}
 	if a.each {
 		return a.mapEach()
 	}

@@ -118,13 +118,29 @@ func (v *invocation) word(w string) error {
 	return nil
 }
 
+// containing returns the only name that a word is a part of, "" when it is of none or many.
+func containing(w string, names []string) string {
+	found := ""
+	for _, n := range names {
+		if len(w) > 2 && strings.Contains(n, w) {
+			if found != "" {
+				return ""
+			}
+			found = n
+		}
+	}
+	return found
+}
+
 func unknownCommand(w string) error {
 	names := make([]string, 0, len(commands))
 	for _, c := range commands {
 		names = append(names, c.name)
 	}
 	hint := "see `mwp help` for the commands"
-	if s := mwp.Suggest(w, names); s != "" {
+	if s := containing(w, names); s != "" {
+		hint = "did you mean " + s + "?"
+	} else if s := mwp.Suggest(w, names); s != "" {
 		hint = "did you mean " + s + "?"
 	} else if looksLikePath(w) {
 		hint = "mwp map " + w

@@ -77,7 +77,8 @@ func TestSignalsEndTheServer(t *testing.T) {
 				t.Errorf("%v, busy %v: stderr %q", sig, busy, stderr.String())
 			}
 			isAbsent(t, ".mwp/guards.cache.json")
-			if left, err := os.ReadDir(".mwp/sessions"); err != nil || len(left) != 1 || left[0].Name() != ".gitignore" {
+			// A signal may come before the session's file was written for the first time.
+			if left, err := os.ReadDir(".mwp/sessions"); !os.IsNotExist(err) && (err != nil || len(left) != 1 || left[0].Name() != ".gitignore") {
 				t.Errorf("%v, busy %v: left %v, %v", sig, busy, left, err)
 			}
 			alone(t, mark)

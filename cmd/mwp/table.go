@@ -71,7 +71,7 @@ var (
 	flagOutput     = flagSpec{name: "output", spellings: []string{"o"}, arg: "FILE", files: true, help: "write to FILE, at once or not at all"}
 	flagEach       = flagSpec{name: "each", help: "many targets: a JSON array of their maps"}
 	flagSession    = flagSpec{name: "session", arg: "ID", help: "send only what the session ID has not had, and note it"}
-	flagFull       = flagSpec{name: "full", help: "with --session: the whole map again"}
+	flagFull       = flagSpec{name: "full", help: "with --session: the whole map again, as without one"}
 	flagOlderThan  = flagSpec{name: "older-than", arg: "AGE", help: "with clean: last used longer ago (default 7d)"}
 	flagWhy        = flagSpec{name: "why", arg: "PATH", files: true, help: "only the account of one file"}
 	flagWhyNot     = flagSpec{name: "why-not", means: "why", arg: "PATH", files: true, help: "the same as --why"}

@@ -284,6 +284,8 @@ type Delta struct {
 	// Elsewhere is the root of the map when it is not the session's, "" otherwise: of what
 	// was delivered nothing belongs to such a map.
 	Elsewhere string `json:"elsewhere"`
+	// Shell is set for a reader who has a shell and no tools. It is not in the JSON.
+	Shell bool `json:"-"`
 	// Whole holds the entries of the whole map, for what a text says of it in headings
 	// and banners. It is not in the JSON; nil stands for the layers around the delta.
 	Whole *Layers `json:"-"`
