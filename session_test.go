@@ -135,7 +135,7 @@ func TestDeltaCannotLie(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s := NewSession("")
 		readers := [2]holder{{}, {}}
-		for step := range 12 {
+		for step := range 8 {
 			for range r.IntN(3) {
 				f.edit(r, dirs)
 			}
