@@ -148,6 +148,9 @@ func (w *Workspace) Send(ctx context.Context, s *Session, q Request, o SendOptio
 	if r.Root != s.root {
 		// Another workspace inside this one: its keys would be mistaken for others.
 		seen, d.Elsewhere = nil, r.Root
+		if rel, ok := below(s.root, r.Root); ok {
+			d.Elsewhere = rel
+		}
 	}
 	switch {
 	case o.Full:

@@ -17,7 +17,7 @@ type DeltaOptions struct {
 	Reason string
 	// Shell is set for a reader who has a shell and no tools.
 	Shell bool
-	// Elsewhere is the map's root when seen is of another workspace; seen is empty then.
+	// Elsewhere names the map's root when seen is of another workspace; seen is empty then.
 	Elsewhere string
 	// Shared is set when seen is what several readers were sent, of whom each may have a
 	// part. Then an entry that was sent in two versions is sent every time, and what is

@@ -281,8 +281,8 @@ type Delta struct {
 	LeftOut []LeftOut `json:"left_out"`
 	// Withdrawn are entries that the reader has and that hold no longer for the target.
 	Withdrawn []Withdrawn `json:"withdrawn"`
-	// Elsewhere is the root of the map when it is not the session's, "" otherwise: of what
-	// was delivered nothing belongs to such a map.
+	// Elsewhere is the root of the map when it is not the session's, relative to that where
+	// it lies in it, "" otherwise: of what was delivered nothing belongs to such a map.
 	Elsewhere string `json:"elsewhere"`
 	// Shell is set for a reader who has a shell and no tools. It is not in the JSON.
 	Shell bool `json:"-"`
