@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"path"
+	"strings"
 
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -45,9 +47,10 @@ func callMapWorkspace(ctx context.Context, s *server, w *mwp.Workspace, q *reque
 	s.tell(r.Notices...)
 	a := &answer{text: string(r.Text)}
 	for _, d := range r.Notices {
-		// A client shows nobody what a server writes to stderr, and a misspelt target is
-		// answered with the map of what is above it.
-		if d.Code == ir.TargetMissing && request.Format == mwp.MarkdownText {
+		// A client shows nobody what a server writes to stderr, and a target in a misspelt
+		// directory is answered with the map of what is above that. A new file in its directory
+		// is nothing to talk of.
+		if d.Code == ir.TargetMissing && request.Format == mwp.MarkdownText && !strings.HasSuffix(d.Message, "the map of "+aboveOf(r.Target)) {
 			a.text += "\n" + d.String() + "\n"
 		}
 	}
@@ -60,6 +63,14 @@ func callMapWorkspace(ctx context.Context, s *server, w *mwp.Workspace, q *reque
 		kept()
 	}
 	return a, nil
+}
+
+// aboveOf names the directory that a target lies in as findings do.
+func aboveOf(target string) string {
+	if dir := path.Dir(target); dir != "." {
+		return dir
+	}
+	return "the root"
 }
 
 // deliver asks for a map. delivered is to be called when the reader has it.
