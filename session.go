@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -150,6 +151,11 @@ func (w *Workspace) Send(ctx context.Context, s *Session, q Request, o SendOptio
 		seen, d.Elsewhere = nil, r.Root
 		if rel, ok := below(s.root, r.Root); ok {
 			d.Elsewhere = rel
+			if t := shown.m.Target; t != nil {
+				rel = path.Join(rel, *t)
+			}
+			// The target as it was asked for here.
+			call = render.Call(&rel)
 		}
 	}
 	switch {

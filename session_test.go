@@ -304,3 +304,45 @@ func seenKeys(s *Session) (keys []string) {
 	}
 	return keys
 }
+
+// A workspace that appears inside this one answers a call that was answered before: nobody is
+// sent to that answer any more for what the earlier one carried.
+func TestSendElsewhere(t *testing.T) {
+	f := tree{t, t.TempDir()}
+	f.write(".mwp/config.toml", "name = \"outer\"\ndescription = \"d\"\n")
+	f.write("in/.mwp-context.md", "rules of in\n")
+	f.write("other/.mwp-context.md", "rules of other\n")
+	w, err := Bind(t.Context(), Options{Offline: true, Keep: 1 << 20}, f.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s := NewSession("")
+	send := func(target string) (*ir.Delta, string) {
+		t.Helper()
+		x, err := w.Send(t.Context(), s, Request{Target: target, Format: MarkdownText}, SendOptions{RepeatInFull: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Delivered()
+		return x.Delta, string(x.Text)
+	}
+	send("in/x.go")
+	f.write("in/.mwp/config.toml", "name = \"inner\"\ndescription = \"d\"\n")
+	d, text := send("in/x.go")
+	if d.Elsewhere != "in" || d.Mode != ir.DeliverFull || !strings.Contains(text, "This target lies in another workspace, in. ") || !strings.Contains(text, "inner: d") {
+		t.Errorf("the workspace inside: %+v\n%s", d, text)
+	}
+	if keys := seenKeys(s); slices.Contains(keys, ".mwp/config.toml") || len(keys) != 2 {
+		t.Errorf("seen %q", keys)
+	}
+	if d, text := send("other/x.go"); len(d.Skipped) != 0 || !strings.Contains(text, "outer: d") {
+		t.Errorf("what the first call carried counts as there: %+v", d)
+	}
+	if d, _ := send("in/x.go"); d.Reason == ir.DeliverRepeated || d.Elsewhere != "in" {
+		t.Errorf("the workspace inside, again: %+v", d)
+	}
+	if d, _ := send("other"); !slices.Equal(d.Skipped, []string{".", "other"}) {
+		t.Errorf("afterwards: %+v", d)
+	}
+}
