@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// hungUp is false: a write will tell.
-func hungUp(*os.File) bool { return false }
+// hungUp is false: a write or a read will tell.
+func hungUp(out, in *os.File, ended func()) bool { return false }

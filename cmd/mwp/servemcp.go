@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,6 +22,43 @@ import (
 
 // serverKeep bounds the answers that a server keeps in memory, in bytes.
 const serverKeep = 16 << 20
+
+// unreadGrace is how long a client that closed its end of stdin may take to read an answer:
+// one that is not read keeps the server from reading on, to where the input ends.
+const unreadGrace = 5 * time.Second
+
+// countedWriter counts what was written.
+type countedWriter struct {
+	io.Writer
+	n atomic.Int64
+}
+
+func (w *countedWriter) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	w.n.Add(1)
+	return n, err
+}
+
+// whileRead calls stuck when nothing more has been written for a while.
+func (w *countedWriter) whileRead(ctx context.Context, stuck func()) {
+	t := time.NewTicker(unreadGrace)
+	defer t.Stop()
+	for last := int64(-1); ; {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		n := w.n.Load()
+		if n == last {
+			stuck()
+			return
+		}
+		last = n
+	}
+}
+
+var errUnread = errors.New("the client closed the input and does not read the answers")
 
 // runServeMCP serves maps on stdin and stdout until stdin ends.
 func (a *app) runServeMCP() error {
@@ -37,11 +75,13 @@ func (a *app) runServeMCP() error {
 	// A broken pipe is then an error of a write. To ignore its signal would have guards
 	// ignore it too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	answers := &countedWriter{Writer: a.stdout}
 	ctx, gone := context.WithCancelCause(a.ctx)
 	defer gone(nil)
-	if f, ok := a.stdout.(*os.File); ok {
+	if out, ok := a.stdout.(*os.File); ok {
+		in, _ := a.stdin.(*os.File)
 		go func() {
-			if hungUp(f) {
+			if hungUp(out, in, func() { go answers.whileRead(ctx, func() { gone(errUnread) }) }) {
 				gone(errPipe)
 			}
 		}()
@@ -64,9 +104,12 @@ func (a *app) runServeMCP() error {
 		o.Log = (&messageLog{w: log}).line
 	}
 	a.greet()
-	err = mcp.Serve(ctx, a.stdin, a.stdout, o)
-	if mcp.ReaderGone(err) {
+	err = mcp.Serve(ctx, a.stdin, answers, o)
+	switch {
+	case mcp.ReaderGone(err):
 		return errPipe
+	case errors.Is(err, errUnread):
+		return nil
 	}
 	return err
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const (
@@ -225,4 +227,45 @@ func TestFourMessagesAtOnce(t *testing.T) {
 			t.Fatalf("%d answers, %v: %s", n, err, out)
 		}
 	}
+}
+
+// TestUnreadAnswersEndTheServer: a client that closed its end of stdin and reads nothing
+// keeps no server alive, although the end of the input lies behind what is not read on.
+func TestUnreadAnswersEndTheServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED: the server waits some seconds for a reader")
+	}
+	project(t, waiting)
+	c, mark := started(t, "serve-mcp")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	// Until nothing more goes in: then the server waits for somebody to read.
+	full, ok := in.(interface{ SetWriteDeadline(time.Time) error })
+	if !ok {
+		t.Fatal("the pipe has no deadline")
+	}
+	for err == nil {
+		if err = full.SetWriteDeadline(time.Now().Add(time.Second)); err == nil {
+			_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":7,"method":"ping"}`+"\n")
+		}
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	in.Close()
+	state, err := c.Process.Wait()
+	if err != nil || state.ExitCode() != 0 {
+		t.Errorf("the server ended with %v, %v", state, err)
+	}
+	alone(t, mark)
 }
