@@ -296,3 +296,33 @@ func TestSessionRecordJSON(t *testing.T) {
 		}
 	}
 }
+
+// A reader who had nothing has nothing to lose: no record is made of that.
+func TestSessionsForgetNothing(t *testing.T) {
+	f := twoDirs(t)
+	u := begin(t, f)
+	u.s.Clear()
+	u.save()
+	var gone *Refusal
+	if _, err := u.w.Session(t.Context(), "s"); !errors.As(err, &gone) {
+		t.Errorf("the session of nobody: %v", err)
+	}
+}
+
+// A target of more bytes than any path is refused before each of its levels is looked at.
+func TestLongTarget(t *testing.T) {
+	f := twoDirs(t)
+	for _, w := range []*Workspace{Open(Options{Dir: f.root, Offline: true}), Open(Options{Dir: f.root, Offline: true, Keep: 1 << 20})} {
+		defer w.Close()
+		var misuse *UsageError
+		for range 2 {
+			_, err := w.Map(t.Context(), Request{Target: strings.Repeat("x/", maxTarget/2) + "x"})
+			if !errors.As(err, &misuse) || misuse.Diagnostic.Code != ir.TargetInvalid {
+				t.Errorf("a target of %d bytes: %v", maxTarget+1, err)
+			}
+		}
+		if _, err := w.Map(t.Context(), Request{Target: "a/" + strings.Repeat("x", 200)}); err != nil {
+			t.Errorf("a long name: %v", err)
+		}
+	}
+}

@@ -243,6 +243,8 @@ func TestParity(t *testing.T) {
 		{"map_workspace", `{"target":"."}`, ask(mwp.Request{Target: ".", Format: mwp.MarkdownText}), nil},
 		{"map_workspace", `{"target":"` + routes + `"}`, ask(mwp.Request{Target: routes, Format: mwp.MarkdownText}), nil},
 		{"map_workspace", `{"target":"warned","render":"markdown"}`, ask(mwp.Request{Target: "warned", Format: mwp.MarkdownText}), nil},
+		// A new file in its directory is nothing to talk of.
+		{"map_workspace", `{"target":"backend/src/new.ts"}`, ask(mwp.Request{Target: "backend/src/new.ts", Format: mwp.MarkdownText}), nil},
 		{"map_workspace", `{"target":"not/there/yet.ts"}`, append(ask(mwp.Request{Target: "not/there/yet.ts", Format: mwp.MarkdownText}),
 			// What the command line says on stderr.
 			"\nwarning[target_missing]: not/there/yet.ts: the target does not exist; this is the map of the root\n"...), nil},
