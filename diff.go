@@ -102,6 +102,13 @@ func (w *Workspace) Diff(ctx context.Context, q DiffRequest) (*Result, error) {
 	return r, nil
 }
 
+// keepingText are errors with which every text stays in its maps: of its size, and of what
+// stands beside it, which a revision that was written out in part has not either.
+var keepingText = [...]ir.Code{
+	ir.BudgetOverrun, ir.MaxTokensOverrun, ir.HiddenText, ir.DirectoryMissing,
+	ir.GuardScriptMissing, ir.VerifiedPathMissing, ir.GuardInvalid, ir.GuardFailed,
+}
+
 // incomplete says when one side has mistakes that keep text out of its maps: what is
 // compared is then not what would be there without them.
 func incomplete(ctx context.Context, ev *eval.Evaluator, lint nodes.Lint, side string) (ir.Diagnostic, bool, error) {
@@ -113,7 +120,7 @@ func incomplete(ctx context.Context, ev *eval.Evaluator, lint nodes.Lint, side s
 	var first ir.Diagnostic
 	for _, d := range x.(ir.LintReport).Findings {
 		switch {
-		case d.Severity != ir.SeverityError, d.Code == ir.BudgetOverrun, d.Code == ir.MaxTokensOverrun, d.Code == ir.HiddenText:
+		case d.Severity != ir.SeverityError || slices.Contains(keepingText[:], d.Code):
 			continue
 		case count == 0:
 			first = d

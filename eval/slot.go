@@ -79,6 +79,18 @@ func (s *Slot) Vouched() map[string]bool {
 	return dirs
 }
 
+// Forget takes out of a slot by what this machine knows that its leaves are as they
+// were, so that whoever gets the slot reads each of them once. It reports whether there
+// was anything.
+func (s *Slot) Forget() (had bool) {
+	for i := range s.Leaves {
+		l := &s.Leaves[i]
+		had = had || l.Trusted || l.Print != Fingerprint{}
+		l.Print, l.Trusted = Fingerprint{}, false
+	}
+	return had
+}
+
 const slotFormat = 1
 
 func (s *Slot) code(c *cas.Coder) {

@@ -11,19 +11,27 @@ import (
 
 func (a *app) runCache() error {
 	if len(a.words) == 0 {
-		return misspelt("see `mwp help cache`", "cache needs one of status, clean, fsck or show")
+		return misspelt("see `mwp help cache`", "cache needs one of status, clean, fsck, show, export or import")
 	}
 	name := a.words[0]
 	run := map[string]func(*mwp.Workspace) error{
-		"status": a.cacheStatus, "clean": a.cacheClean, "fsck": a.cacheFsck, "show": a.cacheShow,
+		"status": a.cacheStatus, "clean": a.cacheClean, "fsck": a.cacheFsck, "show": a.cacheShow, "export": a.cacheExport, "import": a.cacheImport,
 	}[name]
 	if run == nil {
 		return misspelt("see `mwp help cache`", "cache: %s", oneOf(name, cacheChoices))
 	}
 	// An entry is JSON whatever was asked for, and so are its errors.
 	a.json = a.json || name == "show"
-	if a.words = a.words[1:]; name != "show" && len(a.words) > 0 {
+	a.words = a.words[1:]
+	switch {
+	case name == "import" && (len(a.words) == 0 || a.words[0] == ""):
+		return misspelt("name the file that `mwp cache export -o FILE` wrote, or - for stdin", "cache import needs an archive")
+	case name != "show" && name != "import" && len(a.words) > 0:
 		return misspelt("see `mwp help cache`", "cache %s takes no argument, got %d", name, len(a.words))
+	case name != "export" && a.output != "":
+		return misspelt("see `mwp help cache`", "--output is for cache export")
+	case name != "import" && (a.unsigned || a.strict):
+		return misspelt("see `mwp help cache`", "--unsigned and --strict are for cache import")
 	}
 	ws, err := a.workspace()
 	if err != nil {

@@ -22,7 +22,7 @@ type options struct {
 	format                         mwp.Format
 	strict, noRoot, annotate, each bool
 	output, session                string
-	full                           bool
+	full, unsigned                 bool
 	olderThan                      time.Duration
 
 	why                      string
@@ -113,8 +113,10 @@ func (o *options) setter(spec *flagSpec) func(string) string {
 			}
 			return ""
 		}
-	case &flagStrict:
+	case &flagStrict, &flagImportOnly:
 		return toggle(&o.strict)
+	case &flagUnsigned:
+		return toggle(&o.unsigned)
 	case &flagNoRoot:
 		return toggle(&o.noRoot)
 	case &flagAnnotate:

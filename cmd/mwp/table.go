@@ -99,6 +99,8 @@ var (
 	flagUpdate     = flagSpec{name: "update", help: "look references up anew; without arguments all of them"}
 	flagRemote     = flagSpec{name: "remote", arg: "NAME", help: "the remote to push to (default origin, or the only one)"}
 	flagClient     = flagSpec{name: "client", noVariable: true, arg: "NAME", values: mwp.ClientNames, help: "tell this client about mwp; repeatable"}
+	flagUnsigned   = flagSpec{name: "unsigned", noVariable: true, help: "with import: take what this user's key did not sign"}
+	flagImportOnly = flagSpec{name: "strict", help: "with import: exit with 3 when the archive is ignored"}
 	flagUndo       = flagSpec{name: "undo", noVariable: true, help: "with --client: take out what it put in"}
 	flagWithBase   = flagSpec{name: "with-base", help: "add the module that explains the conventions to an LLM"}
 	flagMapVerify  = flagSpec{name: "verify", noVariable: true, help: "run the map's guards first"}
@@ -128,7 +130,7 @@ var (
 	flagInstructions   = flagSpec{name: "instructions", noVariable: true, help: "print what the server tells models, and end"}
 	flagTrustWorkspace = flagSpec{name: "trust-workspace", noVariable: true, help: "let programs run the guards that [trust] allows"}
 
-	cacheChoices   = []string{"status", "clean", "fsck", "show"}
+	cacheChoices   = []string{"status", "clean", "fsck", "show", "export", "import"}
 	shellChoices   = []string{"bash", "zsh", "fish", "powershell"}
 	topicExitCodes = "exit-codes"
 	topicVariables = "environment"
@@ -363,19 +365,26 @@ line, the flag or the variable that it comes from.`,
 }
 
 var cmdCache = command{
-	name: "cache", summary: "look at the cache, check it, or empty it",
-	usage: []string{"mwp cache status|clean|fsck [flags]", "mwp cache show [target] [flags]"},
+	name: "cache", summary: "look at the cache, check it, empty it, or take it along",
+	usage: []string{
+		"mwp cache status|clean|fsck [flags]", "mwp cache show [target] [flags]", "mwp cache export [-o FILE] [flags]", "mwp cache import FILE [flags]",
+	},
 	text: `  status  size, entries, their age, where they are, whether they can be written
   clean   remove all computed maps; modules, guards and sessions stay
   fsck    check every byte; exits with 1 when something is damaged
   show    what is kept for a target's JSON map, and what it was computed from
+  export  write what this workspace needs of it to a file, for another checkout
+  import  add what such a file holds; one that is damaged or that nobody whose
+          key is here vouches for is ignored, with a warning
 Damage is never more than a miss: what cannot be read is computed again.`,
-	flags:   []*flagSpec{&flagJSON},
+	flags:   []*flagSpec{&flagJSON, &flagOutput, &flagUnsigned, &flagImportOnly},
 	words:   2,
 	choices: cacheChoices,
 	examples: []example{
 		{"mwp cache status", "how large it is, and the hits of the last run"},
 		{"mwp cache show backend/src", "the entry of one target"},
+		{"mwp cache export -o mwp-cache.bin", "at the end of a CI run, for the next one"},
+		{"mwp cache import mwp-cache.bin", "at the beginning; a file that is not there is fine"},
 	},
 }
 

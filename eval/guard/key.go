@@ -23,12 +23,13 @@ const (
 	noSigner = "none"
 )
 
-// The contexts under which the secret becomes four unrelated ones.
+// The contexts under which the secret becomes unrelated ones.
 const (
 	secretContext   = "mwp trust key from text v1"
 	signerContext   = "mwp signer v1"
 	recordContext   = "mwp guard record v1"
 	decisionContext = "mwp trust decision v1"
+	archiveContext  = "mwp cache archive v1"
 )
 
 // ErrKey is the reason of a state.FileError when the per-user key cannot be used.
@@ -38,8 +39,8 @@ var ErrKey = errors.New("no usable key")
 // concurrent use. A user who has none yet has a Key all the same, which believes
 // nothing and signs nothing.
 type Key struct {
-	signer             string
-	records, decisions *cas.MAC
+	signer                       string
+	records, decisions, archives *cas.MAC
 }
 
 // OpenKey returns the key that secret stands for, the value of MWP_TRUST_KEY, or,
@@ -125,6 +126,7 @@ func newKey(secret [keyBytes]byte) *Key {
 		signer:    purpose(signerContext).String()[:signerDigits],
 		records:   cas.NewMAC(purpose(recordContext)),
 		decisions: cas.NewMAC(purpose(decisionContext)),
+		archives:  cas.NewMAC(purpose(archiveContext)),
 	}
 }
 
@@ -137,6 +139,20 @@ func (k *Key) Signer() string { return k.signer }
 
 // Exists reports whether there is a key to sign with.
 func (k *Key) Exists() bool { return k.records != nil }
+
+// SealArchive vouches for an archive with the digest d (docs/format.md); the zero Seal
+// when there is no key.
+func (k *Key) SealArchive(d cas.Digest) cas.Seal {
+	if !k.Exists() {
+		return cas.Seal{}
+	}
+	return cas.Seal{Signer: k.signer, Code: k.archives.Sum(d[:])}
+}
+
+// VouchesFor reports whether the key itself sealed an archive.
+func (k *Key) VouchesFor(a *cas.Archive) bool {
+	return k.Exists() && a.Seal.Signer == k.signer && k.archives.Verify(a.Digest[:], a.Seal.Code)
+}
 
 // isSigner reports whether a text has the form of an id.
 func isSigner(s string) bool {
