@@ -19,3 +19,17 @@ func fileSystem(dir string) string {
 	}
 	return fmt.Sprintf("file system %#x", st.Type)
 }
+
+// free is what a directory's file system has left: bytes and inodes, each -1 when it
+// does not say.
+func free(dir string) (bytes, inodes int64) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil || st.Blocks == 0 {
+		return -1, -1
+	}
+	bytes, inodes = int64(st.Bavail)*int64(st.Bsize), -1
+	if st.Files > 0 {
+		inodes = int64(st.Ffree)
+	}
+	return bytes, inodes
+}

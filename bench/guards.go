@@ -5,14 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
 
 const (
-	// manyGuards is what a map full of guards has.
-	manyGuards = 50
 	// verifiedFiles is how many files a verified directory has.
 	verifiedFiles = 10_000
 	// The default set is measured in a tree of each of these sizes.
@@ -24,9 +20,6 @@ const (
 
 // guards measures what guards cost a map. Their results come from mwp verify itself.
 func (l *lab) guards() ([]row, error) {
-	if err := l.build(); err != nil {
-		return nil, err
-	}
 	var rows []row
 	for _, measure := range []func() ([]row, error){l.manyGuards, l.verifiedDirectory, l.defaultSet} {
 		more, err := measure()
@@ -38,32 +31,10 @@ func (l *lab) guards() ([]row, error) {
 	return rows, nil
 }
 
-// newGuardTree returns a project whose target's directory declares guards, and what its
-// configuration lets run.
-func newGuardTree(root string, guards []string, allowed ...string) (*tree, error) {
-	t := &tree{root: root, dirs: []string{".", "app"}, target: filepath.Join("app", "main.go")}
-	quoted := make([]string, len(allowed))
-	for i, a := range allowed {
-		quoted[i] = strconv.Quote(a)
-	}
-	err := t.write(".mwp/config.toml", "name = \"guards\"\n\n[trust]\nallowed_guards = ["+strings.Join(quoted, ", ")+"]\n\n[budgets]\nl0 = \"none\"\nl1 = \"none\"\nl2 = \"none\"\nl3 = \"none\"\n")
-	if err == nil {
-		err = t.write(t.target, "package main\n")
-	}
-	header := ""
-	if len(guards) > 0 {
-		header = "---\nguards:\n" + strings.Join(guards, "") + "---\n"
-	}
-	if err == nil {
-		err = t.write(filepath.Join("app", ".mwp-context.md"), header+"Every parcel goes through the depot.\n")
-	}
-	return t, err
-}
-
 // aGuard is a guard that passes, with a result that outlasts the measurement; verified
 // is "" for the default set.
 func aGuard(verified string) string {
-	g := "  - cmd: \"true\"\n    cache_for: 1d\n"
+	g := "guards:\n  - cmd: \"true\"\n    cache_for: 1d\n"
 	if verified != "" {
 		g += "    verified_paths: [" + verified + "]\n"
 	}
@@ -87,21 +58,6 @@ func (l *lab) verified(t *tree) error {
 	return l.warmUp(t, "map", "-v", t.target)
 }
 
-// warmUp lets the files grow old enough to be believed and asks twice.
-func (l *lab) warmUp(t *tree, args ...string) error {
-	time.Sleep(settleTime)
-	for range 2 {
-		said, err := l.mwp(t, args...)
-		if err != nil {
-			return err
-		}
-		if args[0] == "map" && !strings.Contains(said, "served from its slot") {
-			return fmt.Errorf("the map with guards is not warm: %s", said)
-		}
-	}
-	return nil
-}
-
 // atHome lets what belongs to a user lie in the lab.
 func (l *lab) atHome() {
 	l.env = slices.DeleteFunc(l.env, func(v string) bool {
@@ -110,29 +66,11 @@ func (l *lab) atHome() {
 	l.env = append(l.env, "HOME="+filepath.Join(l.dir, "home"), "XDG_STATE_HOME="+filepath.Join(l.dir, "home", "state"))
 }
 
-// newFiftyGuards returns a tree whose map has many guards, each with a script and a
-// verified file.
-func newFiftyGuards(root string) (*tree, error) {
-	var guards, allowed []string
-	for i := range manyGuards {
-		guards = append(guards, fmt.Sprintf("  - cmd: ./check-%d.sh\n    cache_for: 1d\n    verified_paths: [data-%d.txt]\n", i, i))
-		allowed = append(allowed, fmt.Sprintf("./check-%d.sh", i))
-	}
-	t, err := newGuardTree(root, guards, allowed...)
-	for i := 0; i < manyGuards && err == nil; i++ {
-		script := filepath.Join("app", fmt.Sprintf("check-%d.sh", i))
-		if err = t.write(filepath.Join("app", fmt.Sprintf("data-%d.txt", i)), "x\n"); err == nil {
-			err = t.write(script, "#!/bin/sh\ntrue\n")
-		}
-		if err == nil {
-			err = os.Chmod(filepath.Join(t.root, script), 0o777)
-		}
-	}
-	return t, err
-}
+// guardShape is a tree whose map has many guards.
+func guardShape(seed uint64) shape { return shape{seed: seed, depth: 2, guards: manyGuards} }
 
 func (l *lab) manyGuards() ([]row, error) {
-	t, err := newFiftyGuards(l.scratch())
+	t, err := newTree(l.scratch(), guardShape(l.c.seed))
 	if err == nil {
 		err = l.verified(t)
 	}
@@ -147,7 +85,7 @@ func (l *lab) manyGuards() ([]row, error) {
 		return nil, err
 	}
 	stale := &contestant{name: "verify --stale", argv: []string{l.binary("mwp"), "verify", "--stale", t.target}, dir: t.root}
-	times, err := l.race(l.mapOf(t), &contestant{name: "hello", argv: []string{l.binary("hello")}, dir: t.root}, stale)
+	times, err := l.race(l.mapOf(t), l.hello(t), stale)
 	if err != nil {
 		return nil, err
 	}
@@ -161,13 +99,13 @@ func (l *lab) manyGuards() ([]row, error) {
 
 // verifiedDirectory measures the fingerprint of a directory.
 func (l *lab) verifiedDirectory() ([]row, error) {
-	t, err := newGuardTree(l.scratch(), []string{aGuard("data")}, "true")
+	t, err := newTree(l.scratch(), shape{seed: l.c.seed, depth: 2, header: aGuard("data"), allowed: []string{"true"}})
 	if err != nil {
 		return nil, err
 	}
 	var paths []string
 	for i := range verifiedFiles {
-		path := filepath.Join("app", "data", fmt.Sprint(i/100), fmt.Sprintf("%d.txt", i))
+		path := filepath.Join(t.dirs[1], "data", fmt.Sprint(i/100), fmt.Sprintf("%d.txt", i))
 		if err := t.write(path, strings.Repeat(fmt.Sprintf("The shipment %d has a manifest.\n", i), 60)); err != nil {
 			return nil, err
 		}
@@ -208,7 +146,7 @@ func (l *lab) verifiedDirectory() ([]row, error) {
 func (l *lab) defaultSet() ([]row, error) {
 	var trees []*contestant
 	for _, files := range []int{manySources, fewSources} {
-		t, err := newGuardTree(l.scratch(), nil, "true")
+		t, err := newTree(l.scratch(), shape{seed: l.c.seed, depth: 1, header: aGuard(""), allowed: []string{"true"}})
 		if err != nil {
 			return nil, err
 		}
@@ -217,9 +155,6 @@ func (l *lab) defaultSet() ([]row, error) {
 			if err := t.write(filepath.Join("src", fmt.Sprint(i/1000), fmt.Sprint(i/100%10), fmt.Sprintf("%d.go", i)), ""); err != nil {
 				return nil, err
 			}
-		}
-		if err := t.write(".mwp-context.md", "---\nguards:\n"+aGuard("")+"---\nAll of it is checked.\n"); err != nil {
-			return nil, err
 		}
 		if err := l.verified(t); err != nil {
 			return nil, err

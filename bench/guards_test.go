@@ -23,7 +23,7 @@ func TestGateGuardSystemCalls(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skipf("SKIPPED: the guards are scripts: %v", err)
 	}
-	tr, err := newFiftyGuards(filepath.Join(l.dir, "tree"))
+	tr, err := newTree(filepath.Join(l.dir, "tree"), guardShape(1))
 	if err != nil {
 		t.Fatal(err)
 	}

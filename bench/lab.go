@@ -17,15 +17,9 @@ import (
 	"github.com/model-workspace-protocol/mwp/graph"
 )
 
-const (
-	smallFiles = 1000
-	// depth gives a map of 20 leaves: what a target in a large repository has.
-	depth       = 8
-	contextSize = 900
-	// settleTime is longer than what a file must have been left alone for before mwp
-	// believes its times.
-	settleTime = 2200 * time.Millisecond
-)
+// settleTime is longer than what a file must have been left alone for before mwp
+// believes its times.
+const settleTime = 2200 * time.Millisecond
 
 // lab is a directory with everything that is measured in it.
 type lab struct {
@@ -34,17 +28,16 @@ type lab struct {
 	dir   string
 	env   []string // of child processes
 	trees map[string]*tree
+	// grove is the tree that T7 is about.
+	grove *grove
 	// scraps is how many scratch directories were named.
 	scraps int
 	// built is set when the programs are there.
 	built bool
 	// hasGit is set when the small tree is a git repository.
 	hasGit bool
-}
-
-// smallShape is the shape of the tree that most times are measured in.
-func smallShape(seed uint64) shape {
-	return shape{seed: seed, files: smallFiles, depth: depth, contexts: 20, contextSize: contextSize}
+	// noCalls says why system calls cannot be counted here; nil when they can.
+	noCalls error
 }
 
 func newLab(c *config, log io.Writer) (*lab, error) {
@@ -69,52 +62,108 @@ func (l *lab) close() error { return os.RemoveAll(l.dir) }
 
 func (l *lab) say(format string, args ...any) { fmt.Fprintf(l.log, format+"\n", args...) }
 
-// prepare builds the programs and generates the trees that child processes are
-// asked about, and waits until their files are old enough to be believed.
+// prepare generates the trees that child processes are asked about, and waits until
+// their files are old enough to be believed.
 func (l *lab) prepare(names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	if err := l.build(); err != nil {
-		return err
-	}
-	shapes := map[string]shape{
-		"small": smallShape(l.c.seed),
-		"cold":  smallShape(l.c.seed),
-		"large": {seed: l.c.seed, files: l.c.files, depth: depth, contexts: l.c.files / 100, contextSize: contextSize},
-	}
 	for _, name := range names {
-		if l.trees[name] != nil {
-			continue
-		}
-		l.say("generating the %s tree of %d files", name, shapes[name].files)
-		t, err := newTree(filepath.Join(l.dir, name), shapes[name])
-		if err != nil {
+		if err := l.generate(name); err != nil {
 			return err
 		}
-		l.trees[name] = t
-		if name == "small" {
-			l.hasGit = l.commit(t) == nil
+	}
+	if len(names) == 0 || len(l.trees) == 0 {
+		return nil
+	}
+	for _, t := range l.trees {
+		// What scenarios left in the cache is not the map's. The first map makes the cache's
+		// directory, which is a change of the anchor's.
+		if err := os.RemoveAll(t.cache()); err != nil {
+			return err
 		}
-		// The first map makes the cache's directory, which is a change of the anchor's.
 		if _, err := l.mwp(t, "map", t.target); err != nil {
 			return err
 		}
 	}
 	time.Sleep(settleTime)
 	for _, name := range slices.Sorted(maps.Keys(l.trees)) {
-		t := l.trees[name]
-		for range 2 {
-			said, err := l.mwp(t, "map", "-v", t.target)
-			if err != nil {
-				return err
-			}
-			if !strings.Contains(said, "served from its slot") {
-				return fmt.Errorf("the map of the %s tree is not warm: %s", name, said)
-			}
+		if err := l.twice(l.trees[name], "map", "-v", l.trees[name].target); err != nil {
+			return fmt.Errorf("the %s tree: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// generate makes one of the trees that several scenarios share, once.
+func (l *lab) generate(name string) (err error) {
+	if name == "grove" {
+		if l.grove == nil {
+			s := groveOf(l.c.seed, l.c.files)
+			l.say("generating a tree of %d files in %d directories with %d contexts", s.files, s.dirs, s.contexts)
+			l.grove, err = newGrove(filepath.Join(l.dir, name), s)
+		}
+		return err
+	}
+	if l.trees[name] != nil {
+		return nil
+	}
+	s := smallShape(l.c.seed)
+	if name == "large" {
+		s = shapes[0].shape.sized(l.c.seed, l.c.files)
+	}
+	l.say("generating the %s tree of %d files", name, s.files)
+	t, err := newTree(filepath.Join(l.dir, name), s)
+	if err != nil {
+		return err
+	}
+	l.trees[name] = t
+	if name == "small" {
+		l.hasGit = l.commit(t) == nil
+	}
+	return nil
+}
+
+// twice runs mwp two times: the first run may bring up to date what the second one
+// believes. A map has to come from its slot in the end.
+func (l *lab) twice(t *tree, args ...string) (err error) {
+	var said string
+	for range 2 {
+		if said, err = l.mwp(t, args...); err != nil {
+			return err
+		}
+	}
+	if args[0] == "map" && !strings.Contains(said, servedWords) {
+		return fmt.Errorf("the map is not warm: %s", said)
+	}
+	return nil
+}
+
+// warmUp lets the files grow old enough to be believed and runs mwp twice.
+func (l *lab) warmUp(t *tree, args ...string) error {
+	time.Sleep(settleTime)
+	return l.twice(t, args...)
+}
+
+// servedWords is what mwp map -v says about an answer that was ready.
+const servedWords = "served from its slot"
+
+// enough returns an error when a directory's file system has no room for that many
+// files and directories.
+func enough(dir string, files, dirs int) error {
+	bytes, inodes := free(dir)
+	need, fits := room(files, dirs, bytes, inodes)
+	if fits {
+		return nil
+	}
+	return fmt.Errorf("a tree of %d files in %d directories needs %d MB and %d inodes in %s, where %d MB and %d inodes are free: set TMPDIR to a directory with more room, or lower --files",
+		files, dirs, need>>20, files+dirs, dir, bytes>>20, inodes)
+}
+
+// room returns how many bytes that many files and directories take, and whether they fit
+// into what is free, where -1 is unknown. A file here has one block at most.
+func room(files, dirs int, bytes, inodes int64) (need int64, fits bool) {
+	const block, inode = 4096, 320
+	n := int64(files) + int64(dirs)
+	need = n * (block + inode)
+	return need, (bytes < 0 || bytes >= need) && (inodes < 0 || inodes >= n)
 }
 
 // build builds mwp as it is released, and what it is compared with.
@@ -187,6 +236,17 @@ func (l *lab) mwp(t *tree, args ...string) (string, error) {
 		return "", fmt.Errorf("mwp %s: %w\n%s", strings.Join(args, " "), err, said.Bytes())
 	}
 	return said.String(), nil
+}
+
+// output runs the program and returns what it said on stdout.
+func (l *lab) output(args ...string) (string, error) {
+	cmd := exec.Command(l.binary("mwp"), args...)
+	cmd.Env = l.env
+	b, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("mwp %s: %w", strings.Join(args, " "), err)
+	}
+	return string(b), nil
 }
 
 // scratch returns a new directory's path; the directory does not exist.

@@ -1,14 +1,16 @@
 // Command bench measures what mwp promises to be (docs/architecture.md, budgets):
 // how long a warm map takes beside the smallest Go program, how many system calls
 // it makes, how it grows with the repository, how much is computed after an edit,
-// and what a cache takes on disk.
+// and what a cache takes on disk. Scenarios S1 to S11 are measured in trees of
+// several shapes and sizes, targets T1 to T11 have limits. docs/benchmarks.md says
+// how to read the tables.
 //
 // Times are compared as ratios of runs that alternate within one loop, because a
 // machine's speed changes from minute to minute and hits both sides alike. Counts
 // are exact. Each row of the table names the command that measures it again.
 //
-// Nothing imports this package. It asks no network but for T10's peer, which npm
-// installs into a temporary directory.
+// Nothing imports this package. It asks no network but for the peers of T4, T5
+// and T10, which npm installs into a temporary directory or the one of --peers.
 package main
 
 import (
@@ -38,12 +40,19 @@ var errUsage = errors.New("usage")
 
 // config are the flags.
 type config struct {
-	list  bool
-	only  string
-	runs  int
-	files int
-	seed  uint64
-	json  string
+	list     bool
+	only     string
+	shape    string
+	runs     int
+	files    int
+	seed     uint64
+	json     string
+	markdown string
+	from     string
+	// peers is where the packages of npm are kept, "" for the lab.
+	peers string
+	// shapes are what shape names.
+	shapes []namedShape
 }
 
 // scenario measures one target.
@@ -61,8 +70,10 @@ var scenarios = []scenario{
 	{"T1", "time of a warm map beside a Go hello world, mwp version and git rev-parse", []string{"small"}, true, (*lab).warmTime},
 	{"T2", "system calls of a warm map, and the directories that maps read", []string{"small"}, false, (*lab).systemCalls},
 	{"T3", "time of a warm map in a large tree beside a small one", []string{"small", "large"}, true, (*lab).growth},
+	{"T4", "time of what people run in a large repository anyway beside a warm map: git, find, rg, ninja, turbo", []string{"large"}, true, (*lab).beside},
+	{"T5", "time and result of what puts the texts of 13 levels together in its own way beside a warm map: a shell script, Codex, Gemini, ruler, rulesync, repomix", nil, true, (*lab).cascades},
 	{"T6", "nodes computed after an edit of one body and after a touch", nil, false, (*lab).edits},
-	{"T7", "time of lint and targets over a whole workspace beside the bare lstat of what they rest on, of a cold lint beside find, and nodes computed after one edit", nil, true, (*lab).walks},
+	{"T7", "time of lint and targets over a whole workspace beside the bare lstat of what they rest on and beside find, of a cold lint beside find, and nodes computed after one edit", []string{"grove"}, true, (*lab).walks},
 	{"T8", "nodes computed after the tree and its cache were copied", nil, false, (*lab).relocated},
 	{"T9", "time of a cold map beside a warm one, and nodes computed after a branch switch and back", []string{"small", "cold"}, true, (*lab).cold},
 	{"imports", "time of a warm map with 50 imports, and of a cold map with a closure of 500 files beside a warm one", nil, true, (*lab).imports},
@@ -78,92 +89,174 @@ func run(args []string, stdout, stderr io.Writer) error {
 	f.SetOutput(stderr)
 	f.BoolVar(&c.list, "list", false, "say what can be measured, and stop")
 	f.StringVar(&c.only, "only", "", "measure only these, by `NAME`, separated by commas")
+	f.StringVar(&c.shape, "shape", "", "measure the scenarios only in these trees, by `NAME`, separated by commas")
 	f.IntVar(&c.runs, "runs", 101, "number of alternating runs for each time, at least 1")
-	f.IntVar(&c.files, "files", 100_000, "number of files of the large tree")
+	f.IntVar(&c.files, "files", 100_000, "number of files of the large trees")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the trees")
+	f.StringVar(&c.peers, "peers", "", "keep the npm packages of peers in `DIR` for the next time")
 	f.StringVar(&c.json, "json", "", "also write the results to `FILE`")
+	f.StringVar(&c.markdown, "markdown", "", "also write the tables into `FILE`, between the lines "+blockStart+" and "+blockEnd)
+	f.StringVar(&c.from, "from", "", "measure nothing, read the results of --json from `FILES`, separated by commas")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return err
 		}
 		return errUsage
 	}
-	if f.NArg() > 0 || c.runs < 1 || c.files < smallFiles {
-		fmt.Fprintf(stderr, "bench takes flags only, --runs of at least 1 and --files of at least %d\n", smallFiles)
+	if f.NArg() > 0 || c.runs < 1 || c.files < smallFiles || c.from != "" && c.json != "" {
+		fmt.Fprintf(stderr, "bench takes flags only, --runs of at least 1, --files of at least %d, and --from without --json\n", smallFiles)
 		return errUsage
 	}
 	if c.list {
-		for _, s := range scenarios {
-			fmt.Fprintf(stdout, "%-7s %s\n", s.name, s.what)
-		}
-		return nil
+		return list(stdout)
 	}
 	chosen, err := choose(c.only)
 	if err != nil {
 		return err
 	}
-	return measure(&c, chosen, stdout, stderr)
-}
-
-// choose returns the scenarios that a list names, all for "".
-func choose(only string) ([]scenario, error) {
-	if only == "" {
-		return scenarios, nil
+	if c.shapes, err = chooseShapes(c.shape); err != nil {
+		return err
 	}
-	var out []scenario
-	for name := range strings.SplitSeq(only, ",") {
-		i := slices.IndexFunc(scenarios, func(s scenario) bool { return strings.EqualFold(s.name, strings.TrimSpace(name)) })
-		if i < 0 {
-			return nil, fmt.Errorf("nothing is named %q; --list says what is", name)
-		}
-		out = append(out, scenarios[i])
+	if c.from != "" {
+		return show(&c, chosen, stdout)
 	}
-	return out, nil
-}
-
-func measure(c *config, chosen []scenario, stdout, stderr io.Writer) (err error) {
-	l, err := newLab(c, stderr)
+	r, err := measure(&c, chosen, stderr)
 	if err != nil {
 		return err
 	}
+	if err := r.print(stdout); err != nil {
+		return err
+	}
+	if c.json != "" {
+		if err := r.writeJSON(c.json); err != nil {
+			return err
+		}
+	}
+	if c.markdown != "" {
+		return writeMarkdown(c.markdown, []*report{r})
+	}
+	return nil
+}
+
+// list says what can be measured, and in which trees.
+func list(w io.Writer) error {
+	for _, s := range surveys {
+		fmt.Fprintf(w, "%-9s %s\n", s.name, s.what)
+	}
+	for _, s := range scenarios {
+		fmt.Fprintf(w, "%-9s %s\n", s.name, s.what)
+	}
+	fmt.Fprintf(w, "\ntrees of S1 to S11, each of %d files and of --files beside the target's path:\n", smallFiles)
+	for _, s := range shapes {
+		if _, err := fmt.Fprintf(w, "%-9s %s\n", s.name, s.what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show prints results that were measured before, and writes them into a document.
+func show(c *config, chosen choice, stdout io.Writer) error {
+	reports, err := readReports(c.from)
+	if err != nil {
+		return err
+	}
+	for _, r := range reports {
+		r.keep(chosen.names(), c.shapes)
+		if err := r.print(stdout); err != nil {
+			return err
+		}
+	}
+	if c.markdown == "" {
+		return nil
+	}
+	return writeMarkdown(c.markdown, reports)
+}
+
+// choice is what is to be measured.
+type choice struct {
+	surveys   []survey
+	scenarios []scenario
+}
+
+func (c choice) names() []string {
+	var out []string
+	for _, s := range c.surveys {
+		out = append(out, s.name)
+	}
+	for _, s := range c.scenarios {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+// choose returns what a list names, in the order of --list; all for "".
+func choose(only string) (choice, error) {
+	all := choice{surveys, scenarios}
+	if only == "" {
+		return all, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(only, ",") {
+		known := slices.IndexFunc(all.names(), func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(name)) })
+		if known < 0 {
+			return choice{}, fmt.Errorf("nothing is named %q; --list says what is", name)
+		}
+		names = append(names, all.names()[known])
+	}
+	return choice{
+		slices.DeleteFunc(slices.Clone(surveys), func(s survey) bool { return !slices.Contains(names, s.name) }),
+		slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return !slices.Contains(names, s.name) }),
+	}, nil
+}
+
+func measure(c *config, chosen choice, stderr io.Writer) (r *report, err error) {
+	l, err := newLab(c, stderr)
+	if err != nil {
+		return nil, err
+	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	r := report{Machine: describeMachine(l.dir), Seed: c.seed, Runs: c.runs}
-	fmt.Fprintln(stdout, r.Machine)
+	if err := l.build(); err != nil {
+		return nil, err
+	}
+	if r, err = newReport(l); err != nil {
+		return nil, err
+	}
+	l.say("%s", r)
+	if r.Rows, err = l.survey(chosen.surveys); err != nil {
+		return nil, err
+	}
 	var trees []string
-	for _, s := range chosen {
+	for _, s := range chosen.scenarios {
 		trees = append(trees, s.trees...)
 	}
 	if err := l.prepare(trees); err != nil {
-		return err
+		return nil, err
 	}
-	for _, s := range chosen {
+	for _, s := range chosen.scenarios {
 		l.say("measuring %s: %s", s.name, s.what)
 		rows, err := s.run(l)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
+		sized := slices.Contains(s.trees, "large") || slices.Contains(s.trees, "grove")
 		for i := range rows {
 			rows[i].Target = s.name
-			rows[i].Command = l.command(s)
+			rows[i].Command = l.command(s.name, s.timed, sized)
 		}
 		r.Rows = append(r.Rows, rows...)
 	}
-	if err := r.table(stdout); err != nil {
-		return err
-	}
-	if c.json == "" {
-		return nil
-	}
-	return r.writeJSON(c.json)
+	return r, nil
 }
 
-// command is what measures a scenario again.
-func (l *lab) command(s scenario) string {
-	text := "go run ./bench --only " + s.name
-	if s.timed {
+// command is what measures something again; timed and sized are set when the number of
+// runs and of files matter.
+func (l *lab) command(name string, timed, sized bool) string {
+	text := "go run ./bench --only " + name
+	if timed {
 		text += fmt.Sprintf(" --runs %d", l.c.runs)
 	}
-	if slices.Contains(s.trees, "large") {
+	if sized {
 		text += fmt.Sprintf(" --files %d", l.c.files)
 	}
 	if l.c.seed != 1 {

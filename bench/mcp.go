@@ -22,49 +22,13 @@ const (
 	peerServer = "@modelcontextprotocol/server-filesystem@2026.8.31"
 	// peerFile is the size of the file that it reads.
 	peerFile = 2700
-	// levels and imports per level give a map of about fifty leaves.
+	// levels with an import each give a map of about fifty leaves.
 	levels = 12
 	// callsPerRun is how many calls of each server stand behind one of the runs.
 	callsPerRun = 20
 	// manyTargets are asked for in turn, manyCalls times in all.
 	manyTargets, manyCalls = 1000, 10_000
 )
-
-// newLevels writes a tree whose target lies below some levels, each with a context file
-// that imports another one.
-func newLevels(root string, seed uint64) (*tree, error) {
-	t := &tree{root: root, dirs: []string{"."}}
-	r := rand.New(rand.NewPCG(seed, 7))
-	if err := t.write(".mwp/config.toml", "name = \"levels\"\n\n[budgets]\nl0 = \"none\"\nl1 = \"none\"\nl2 = \"none\"\nl3 = \"none\"\n"); err != nil {
-		return nil, err
-	}
-	for i := range levels {
-		dir := t.dirs[len(t.dirs)-1]
-		header := "---\nimports:\n  - local: ./rules.md\n---\n"
-		if i == 0 {
-			header = ""
-		} else {
-			dir = filepath.Join(dir, fmt.Sprintf("%s-%d", pick(r), i))
-			t.dirs = append(t.dirs, dir)
-			if err := t.write(filepath.Join(dir, "rules.md"), sentences(r, 3)); err != nil {
-				return nil, err
-			}
-		}
-		if err := t.write(filepath.Join(dir, ".mwp-context.md"), header+sentences(r, 3)); err != nil {
-			return nil, err
-		}
-	}
-	t.target = filepath.Join(t.dirs[levels-1], "main.go")
-	return t, t.write(t.target, "package main\n")
-}
-
-func sentences(r *rand.Rand, n int) string {
-	var b strings.Builder
-	for range n {
-		fmt.Fprintf(&b, "- Every %s goes through the %s %s before the %s sees it.\n", pick(r), pick(r), pick(r), pick(r))
-	}
-	return b.String()
-}
 
 // server is a running MCP server and its client.
 type server struct {
@@ -116,6 +80,17 @@ func (s *server) ask(message string) ([]byte, error) {
 	return line, nil
 }
 
+// askOften sends one message callsPerRun times and returns what one of them took.
+func (s *server) askOften(message string) (time.Duration, error) {
+	start := time.Now()
+	for range callsPerRun {
+		if _, err := s.ask(message); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start) / callsPerRun, nil
+}
+
 func (s *server) close() error {
 	s.in.Close()
 	return s.cmd.Wait()
@@ -128,11 +103,8 @@ func call(tool, argument, value string) string {
 
 // servers measures the MCP server.
 func (l *lab) servers() ([]row, error) {
-	if err := l.build(); err != nil {
-		return nil, err
-	}
 	l.atHome()
-	t, err := newLevels(l.scratch(), l.c.seed)
+	t, err := newTree(l.scratch(), shape{seed: l.c.seed, depth: levels, rules: true})
 	if err != nil {
 		return nil, err
 	}
@@ -180,33 +152,29 @@ func (l *lab) calls(t *tree, slot *eval.Slot) ([]row, error) {
 	defer theirs.close()
 	sides := [2]*server{ours, theirs}
 	messages := [2]string{call("map_workspace", "target", filepath.ToSlash(t.target)), call("read_text_file", "path", file)}
-	var times [2][]time.Duration
-	size := 0
 	// The first call makes the directory of sessions, a change in the state directory that
 	// every map rests on.
 	if _, err := ours.ask(messages[0]); err != nil {
 		return nil, err
 	}
 	time.Sleep(settleTime)
-	for round := range l.c.runs + 3 {
-		for i := range sides {
-			i = (i + round) % len(sides)
-			start := time.Now()
-			for range callsPerRun {
-				answer, err := sides[i].ask(messages[i])
-				if err != nil {
-					return nil, err
-				}
-				if i == 0 {
-					size = len(answer)
-				}
-			}
-			// The first rounds make a program fast that is compiled as it runs.
-			if round >= 3 {
-				times[i] = append(times[i], time.Since(start)/callsPerRun)
-			}
-		}
+	var runs []func() (time.Duration, error)
+	for i := range sides {
+		runs = append(runs, func() (time.Duration, error) { return sides[i].askOften(messages[i]) })
 	}
+	// The first rounds make a program fast that is compiled as it runs.
+	if _, err := alternate(3, runs...); err != nil {
+		return nil, err
+	}
+	times, err := alternate(l.c.runs, runs...)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := ours.ask(messages[0])
+	if err != nil {
+		return nil, err
+	}
+	size := len(answer)
 	c := compare(times[0], times[1])
 	// Calls per second are what a client gets, collectors' pauses included.
 	perSecond := float64(sum(times[0])) / float64(sum(times[1]))
@@ -219,6 +187,46 @@ func (l *lab) calls(t *tree, slot *eval.Slot) ([]row, error) {
 			1/perSecond, len(times[0])*callsPerRun, len(slot.Leaves), size, peerFile, callsPerRun, c.ratio, micro(c))),
 		limited("answer to tools/list", float64(len(list)), 3072, "bytes", ""),
 	}, nil
+}
+
+// oneCall measures a call of a server that has answered the same one before.
+func (l *lab) oneCall(p *place) ([]row, error) {
+	if err := l.warmPlace(p); err != nil {
+		return nil, err
+	}
+	s, err := l.serve(p.root, l.binary("mwp"), "serve-mcp")
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	message := call("map_workspace", "target", filepath.ToSlash(p.target))
+	if _, err := s.ask(message); err != nil {
+		return nil, err
+	}
+	time.Sleep(settleTime)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	hello := l.hello(p.tree)
+	runs := []func() (time.Duration, error){
+		func() (time.Duration, error) { return s.askOften(message) },
+		func() (time.Duration, error) { return hello.run(null, l.env) },
+	}
+	start := time.Now()
+	if _, err := alternate(1, runs...); err != nil {
+		return nil, err
+	}
+	times, err := alternate(l.rounds(time.Since(start)), runs...)
+	if err != nil {
+		return nil, err
+	}
+	r := inPlace(p, "warm map_workspace", "hello", times[0], times[1])
+	if h, err := heldBy(s.cmd.Process.Pid); err == nil {
+		r.Figures.Peak = &h.megabytes
+	}
+	return []row{r}, countCache(p, r.Figures)
 }
 
 func sum(ds []time.Duration) (all time.Duration) {
@@ -238,13 +246,9 @@ func (l *lab) peer() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no node")
 	}
-	dir := filepath.Join(l.dir, "npm")
-	cmd := exec.Command("npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", dir, peerServer)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	dir, err := l.install(peerServer)
+	if err != nil {
 		return nil, err
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("npm install %s: %w: %s", peerServer, err, lastLine(out))
 	}
 	return []string{node, filepath.Join(dir, "node_modules", "@modelcontextprotocol", "server-filesystem", "dist", "index.js")}, nil
 }

@@ -55,18 +55,26 @@ func (l *lab) raceFor(rounds int, cs ...*contestant) ([][]time.Duration, error) 
 		return nil, err
 	}
 	defer null.Close()
-	times := make([][]time.Duration, len(cs))
-	for _, c := range cs {
-		// What the first run finds in no cache of the system is not the subject.
-		if _, err := c.run(null, l.env); err != nil {
-			return nil, err
-		}
+	runs := make([]func() (time.Duration, error), len(cs))
+	for i, c := range cs {
+		runs[i] = func() (time.Duration, error) { return c.run(null, l.env) }
+	}
+	// What the first run finds in no cache of the system is not the subject.
+	if _, err := alternate(1, runs...); err != nil {
+		return nil, err
 	}
 	runtime.GC()
+	return alternate(rounds, runs...)
+}
+
+// alternate does each of some runs once a round, in rounds that begin with another one
+// each time. It returns what they took, by run and round.
+func alternate(rounds int, runs ...func() (time.Duration, error)) ([][]time.Duration, error) {
+	times := make([][]time.Duration, len(runs))
 	for round := range rounds {
-		for i := range cs {
-			i = (i + round) % len(cs)
-			d, err := cs[i].run(null, l.env)
+		for i := range runs {
+			i = (i + round) % len(runs)
+			d, err := runs[i]()
 			if err != nil {
 				return nil, err
 			}
@@ -74,6 +82,28 @@ func (l *lab) raceFor(rounds int, cs ...*contestant) ([][]time.Duration, error) 
 		}
 	}
 	return times, nil
+}
+
+// raceWithin is race, with as many rounds as fit into rowTime: no more than were asked
+// for, and if possible no fewer than fewRounds.
+func (l *lab) raceWithin(cs ...*contestant) ([][]time.Duration, error) {
+	start := time.Now()
+	if _, err := l.raceFor(1, cs...); err != nil {
+		return nil, err
+	}
+	return l.raceFor(l.rounds(time.Since(start)/2), cs...)
+}
+
+// rowTime is how long the runs behind one row may take, roughly; fewRounds are run even
+// if they take longer.
+const (
+	rowTime   = 600 * time.Millisecond
+	fewRounds = 11
+)
+
+// rounds is how many rounds there are when one takes that long.
+func (l *lab) rounds(one time.Duration) int {
+	return min(l.c.runs, max(fewRounds, int(rowTime/max(one, time.Microsecond))))
 }
 
 // comparison is how two contestants did.
@@ -104,12 +134,15 @@ func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
 }
 
-// median returns the middle of some values, the lower one of two.
-func median[T int | int64 | float64 | time.Duration](vs []T) T {
+// percentile returns the smallest of some values that p percent of them do not exceed.
+func percentile[T int | int64 | float64 | time.Duration](vs []T, p int) T {
 	vs = slices.Clone(vs)
 	slices.Sort(vs)
-	return vs[(len(vs)-1)/2]
+	return vs[max(0, (len(vs)*p+99)/100-1)]
 }
+
+// median returns the middle of some values, the lower one of two.
+func median[T int | int64 | float64 | time.Duration](vs []T) T { return percentile(vs, 50) }
 
 // program is a Go program that measurements need.
 type program struct{ name, source string }
@@ -191,6 +224,11 @@ func main() {
 	fmt.Printf("%+v\n", s.SysUsage())
 }
 `},
+}
+
+// hello is the smallest program, started in a tree.
+func (l *lab) hello(t *tree) *contestant {
+	return &contestant{name: "hello", argv: []string{l.binary("hello")}, dir: t.root}
 }
 
 // binary returns where a program is built.

@@ -27,7 +27,7 @@ func (l *lab) warmTime() ([]row, error) {
 	root := l.trees["small"].root
 	cs := []*contestant{
 		l.warm("small"),
-		{name: "hello", argv: []string{l.binary("hello")}, dir: root},
+		l.hello(l.trees["small"]),
 		{name: "version", argv: []string{l.binary("mwp"), "version"}, dir: root},
 	}
 	git, err := exec.LookPath("git")
@@ -229,17 +229,25 @@ func (l *lab) branches() (computed, hits int64, err error) {
 	}
 	var a *asked
 	for _, branch := range []uint64{1, 2, 1} {
-		r := rand.New(rand.NewPCG(branch, 3))
-		for i := 0; i < depth; i += 2 {
-			if err := t.writeContext(r, i+int(branch), t.dirs[i], contextSize); err != nil {
-				return 0, 0, err
-			}
+		if err := t.checkOut(branch); err != nil {
+			return 0, 0, err
 		}
 		if a, err = ask(t); err != nil {
 			return 0, 0, err
 		}
 	}
 	return a.Stats.Computed, a.Stats.Hits, nil
+}
+
+// checkOut gives every second level above the target's the context file of a branch.
+func (t *tree) checkOut(branch uint64) error {
+	r := rand.New(rand.NewPCG(branch, 3))
+	for i := 0; i < len(t.dirs)-1; i += 2 {
+		if err := t.writeContext(r, i+int(branch), t.dirs[i], contextSize); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *lab) disk() ([]row, error) {
@@ -337,19 +345,29 @@ func (l *lab) memory() ([]row, error) {
 	t := l.trees["small"]
 	var peaks []float64
 	for range 11 {
-		cmd := exec.Command(l.binary("launch"), l.binary("mwp"), "map", t.target)
-		cmd.Dir, cmd.Env = t.root, l.env
-		out, err := cmd.Output()
+		peak, ok, err := l.peak(l.mapOf(t))
 		if err != nil {
-			return nil, fmt.Errorf("measure memory: %w", err)
+			return nil, err
 		}
-		peak, ok := peakMemory(string(out))
 		if !ok {
 			return []row{missing("peak memory of a warm map", "this system does not say")}, nil
 		}
 		peaks = append(peaks, peak)
 	}
 	return []row{limited("peak memory of a warm map", median(peaks), limit, "MB", "resident, median of 11 runs")}, nil
+}
+
+// peak runs a command and returns the most memory that it had, in megabytes; ok is not
+// set where the system does not say.
+func (l *lab) peak(c *contestant) (megabytes float64, ok bool, err error) {
+	cmd := exec.Command(l.binary("launch"), c.argv...)
+	cmd.Dir, cmd.Env = c.dir, l.env
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, false, fmt.Errorf("measure the memory of %s: %w", c.name, err)
+	}
+	megabytes, ok = peakMemory(string(out))
+	return megabytes, ok, nil
 }
 
 // peakMemory reads the megabytes out of a printed syscall.Rusage.

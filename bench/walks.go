@@ -21,6 +21,9 @@ const (
 	// walkExtraNodes are the edited file's own nodes and those at the top, beside one for
 	// each directory above it.
 	walkExtraNodes = 12
+	// findFactor is how many times faster than find a warm walk is to be in a tree of
+	// findFiles.
+	findFactor, findFiles = 12, 1_000_000
 	// coldRounds bounds the rounds of what takes seconds.
 	coldRounds = 11
 )
@@ -35,25 +38,15 @@ func targetsOf(ws *mwp.Workspace) (*mwp.Result, error) {
 
 // walks measures T7. Both sides of each ratio are whole processes, from exec to exit.
 func (l *lab) walks() ([]row, error) {
-	if err := l.build(); err != nil {
-		return nil, err
-	}
-	s := workspaceShape
-	s.seed = l.c.seed
-	l.say("generating a tree of %d files in %d directories with %d contexts", s.files, s.dirs, s.contexts)
-	t, err := newWideTree(l.scratch(), s)
+	rows, err := l.walkTimes(l.grove)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := l.walkTimes(t)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := walkCounts(t)
+	counts, err := walkCounts(l.grove)
 	return append(rows, counts...), err
 }
 
-func (l *lab) walkTimes(t *wideTree) ([]row, error) {
+func (l *lab) walkTimes(t *grove) ([]row, error) {
 	list := filepath.Join(l.dir, "paths")
 	if err := os.WriteFile(list, []byte(strings.Join(t.looked(), "\x00")+"\x00"), 0o666); err != nil {
 		return nil, err
@@ -71,7 +64,8 @@ func (l *lab) walkTimes(t *wideTree) ([]row, error) {
 	}
 	lint := &contestant{name: "lint", argv: []string{l.binary("mwp"), "lint"}, dir: t.root}
 	bare := &contestant{name: "lstat", argv: []string{l.binary("lstat"), list}, dir: t.root}
-	times, err := l.race(lint, &contestant{name: "targets", argv: []string{l.binary("mwp"), "targets"}, dir: t.root}, bare)
+	targets := &contestant{name: "targets", argv: []string{l.binary("mwp"), "targets"}, dir: t.root}
+	times, err := l.race(lint, targets, bare)
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +78,17 @@ func (l *lab) walkTimes(t *wideTree) ([]row, error) {
 	cold.before = func() error { return os.RemoveAll(t.cache()) }
 	find, err := exec.LookPath("find")
 	if err != nil {
-		return append(rows, missing("cold lint / find", err.Error())), nil
+		return append(rows, missing("warm lint, targets and cold lint beside find", err.Error())), nil
 	}
-	times, err = l.raceFor(min(l.c.runs, coldRounds), &cold, &contestant{name: "find", argv: []string{find, t.root}, dir: t.root})
+	listing := &contestant{name: "find", argv: []string{find, t.root}, dir: t.root}
+	times, err = l.raceFor(min(l.c.runs, coldRounds), listing, lint, targets)
+	if err != nil {
+		return nil, err
+	}
+	for i, what := range []string{"lint", "targets"} {
+		rows = append(rows, l.besideFind(what, compare(times[0], times[i+1])))
+	}
+	times, err = l.raceFor(min(l.c.runs, coldRounds), &cold, listing)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +104,18 @@ func (l *lab) walkTimes(t *wideTree) ([]row, error) {
 	return append(rows, row{What: "lint after one edit / bare lstat", Measured: c.ratio, Detail: c.String()}), nil
 }
 
+// besideFind is how many times faster than find a walk is. The limit is for a tree of a
+// million files: find looks at each of them, a walk does not.
+func (l *lab) besideFind(what string, c comparison) row {
+	what = "find / warm " + what + ", whole processes"
+	if l.c.files < findFiles {
+		return atLeast(what, c.ratio, 0, "", fmt.Sprintf("%s; the limit of %d is for --files %d", c, findFactor, findFiles))
+	}
+	return atLeast(what, c.ratio, findFactor, "", c.String())
+}
+
 // walkCounts measures what does not depend on the machine.
-func walkCounts(t *wideTree) ([]row, error) {
+func walkCounts(t *grove) ([]row, error) {
 	var rows []row
 	for _, q := range []struct {
 		name string
@@ -171,6 +183,6 @@ func (a *asked) elsewhere(edited string) []string {
 }
 
 // edit changes the words of one context file and keeps its header.
-func (t *wideTree) edit(at int) error {
+func (t *grove) edit(at int) error {
 	return appendLine(filepath.Join(t.root, t.carrying[at], ".mwp-context.md"))
 }

@@ -15,7 +15,7 @@ import (
 
 // fewShape is a tree in the shape of T7's that a test can afford. Its slots have more
 // leaves than are looked at in turn.
-var fewShape = wideShape{seed: 1, files: 2400, dirs: 1200, contexts: 120}
+var fewShape = groveShape{seed: 1, files: 2400, dirs: 1200, contexts: 120}
 
 // contents counts what is below a directory and hashes names and texts.
 func contents(t *testing.T, root string) (files, dirs int, sum string) {
@@ -42,12 +42,12 @@ func contents(t *testing.T, root string) (files, dirs int, sum string) {
 	return files, dirs, fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// TestWideTreesAreEqual holds that a shape describes a tree completely.
-func TestWideTreesAreEqual(t *testing.T) {
-	s := wideShape{seed: 3, files: 500, dirs: 90, contexts: 9}
+// TestGrovesAreEqual holds that a shape describes a tree completely.
+func TestGrovesAreEqual(t *testing.T) {
+	s := groveShape{seed: 3, files: 500, dirs: 90, contexts: 9}
 	var sums []string
 	for _, name := range []string{"a", "b"} {
-		w, err := newWideTree(filepath.Join(t.TempDir(), name), s)
+		w, err := newGrove(filepath.Join(t.TempDir(), name), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestWideTreesAreEqual(t *testing.T) {
 
 func TestImportTree(t *testing.T) {
 	for _, c := range []struct{ n, width int }{{50, 50}, {37, 5}} {
-		tr, err := newImportTree(filepath.Join(t.TempDir(), "tree"), 1, c.n, c.width)
+		tr, err := newTree(filepath.Join(t.TempDir(), "tree"), shape{seed: 1, depth: 2, imports: c.n, width: c.width})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestImportTree(t *testing.T) {
 // TestGateWalks holds T7 by counts: what a warm lint and a warm list of targets look
 // at, and what a lint computes and reads after one edit.
 func TestGateWalks(t *testing.T) {
-	w, err := newWideTree(filepath.Join(t.TempDir(), "tree"), fewShape)
+	w, err := newGrove(filepath.Join(t.TempDir(), "tree"), fewShape)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestGateWalks(t *testing.T) {
 // 1500 bytes.
 func TestGateWalkAllocation(t *testing.T) {
 	const limit = 2000
-	w, err := newWideTree(filepath.Join(t.TempDir(), "tree"), fewShape)
+	w, err := newGrove(filepath.Join(t.TempDir(), "tree"), fewShape)
 	if err != nil {
 		t.Fatal(err)
 	}
