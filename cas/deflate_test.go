@@ -48,6 +48,9 @@ func TestUnpackTakesOneWholeStream(t *testing.T) {
 // Nothing that DEFLATE can say in a few bytes is held for a lie. Better levels than
 // pack's come closest to the limit.
 func TestUnpackTakesTheBestRatio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED: the largest value there may be, with -short")
+	}
 	zeros := make([]byte, MaxSize)
 	var out bytes.Buffer
 	w, err := flate.NewWriter(&out, flate.BestCompression)

@@ -894,6 +894,9 @@ func TestGuardsOfSections(t *testing.T) {
 // TestGuardLinesAreBounded: guards times imports is more than a map can show, and is
 // refused before it is made (D-102).
 func TestGuardLinesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED: the bound of guards times texts, with -short")
+	}
 	var guards, files, sections strings.Builder
 	for i := range 250 {
 		fmt.Fprintf(&guards, "- cmd: g%d\n", i)

@@ -76,6 +76,7 @@ func TestScripts(t *testing.T) {
 			"shuffle":   shuffle,
 			"overwrite": overwrite,
 			"socket":    socket,
+			"hardlink":  hardlink,
 			"long":      long,
 			"fill":      fill,
 			"release":   release,
@@ -86,6 +87,15 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: condition,
 	})
+}
+
+// hardlink gives a program a second place. A copy that is started at once may be refused:
+// a process that another test forked meanwhile still has it open for writing.
+func hardlink(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: hardlink old new")
+	}
+	ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
 }
 
 // buildFetcher puts mwp-git beside mwp, where installing both puts it.
@@ -250,6 +260,9 @@ func steady(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
+	if testing.Short() {
+		n = min(n, 3)
+	}
 	var first [2]string
 	for i := range n {
 		ts.Check(ts.Exec(args[1], args[2:]...))

@@ -551,8 +551,12 @@ func TestManyGuards(t *testing.T) {
 	}
 	kinds := []guard.Job{sh(t, "echo a; sleep 1000 & exit 0"), sh(t, "kill -9 $$"), argv(t, "true"), argv(t, "no-such-program"), sh(t, "exec sleep 1000")}
 	kinds[4].Timeout = time.Millisecond
+	guards := 100
+	if testing.Short() {
+		guards = 25
+	}
 	leavesNothingOpen(t, func() {
-		for n := range 100 {
+		for n := range guards {
 			run(t, kinds[n%len(kinds)])
 		}
 	})

@@ -237,8 +237,12 @@ func TestAddThenRemoveRandom(t *testing.T) {
 	cursor, _ := ClientNamed("cursor", setup)
 	opencode, _ := ClientNamed("opencode", setup)
 	all := []File{small, one, cursor.Files[1], opencode.Files[0]}
-	edited := 0
-	for seed := range uint64(1500) {
+	edited, seeds := 0, 1500
+	if testing.Short() {
+		// One goroutine computes: the race detector finds nothing in it.
+		seeds = 75
+	}
+	for seed := range uint64(seeds) {
 		g := &scribble{rand.New(rand.NewPCG(seed, 5)), "\n"}
 		if g.IntN(4) == 0 {
 			g.eol = "\r\n"
@@ -253,7 +257,7 @@ func TestAddThenRemoveRandom(t *testing.T) {
 			}
 		}
 	}
-	if edited < 2000 {
+	if edited < seeds*4/3 {
 		t.Errorf("only %d files were edited", edited)
 	}
 }

@@ -159,7 +159,17 @@ func randomText(r *rand.Rand, parts int) string {
 	return b.String()
 }
 
+// notShort leaves out what one goroutine computes for long: -short goes with the race
+// detector, which finds nothing there and takes ten times as long.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT TESTED: long computations, with -short")
+	}
+}
+
 func TestRandomTextsCountAsInTheLibrary(t *testing.T) {
+	notShort(t)
 	compare(t, func(yield func(name, text string) bool) {
 		r := rand.New(rand.NewPCG(39, 118))
 		for range 20_000 {
@@ -172,6 +182,7 @@ func TestRandomTextsCountAsInTheLibrary(t *testing.T) {
 }
 
 func TestFilesCountAsInTheLibrary(t *testing.T) {
+	notShort(t)
 	compare(t, func(yield func(name, text string) bool) {
 		for _, path := range corpus(t) {
 			text, err := os.ReadFile(path)
@@ -232,6 +243,7 @@ func corpus(t testing.TB) []string {
 }
 
 func TestLongAndShortMergeAgree(t *testing.T) {
+	notShort(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, v := range vocabularies {
 		tab := openTable(*v.data)
@@ -292,6 +304,7 @@ func longRuns(n int) map[string][]byte {
 // Work is look-ups and moves in the heap, so it does not depend on the
 // machine.
 func TestMergeOfALongRunIsLinearithmic(t *testing.T) {
+	notShort(t)
 	const n = 40_000
 	for _, v := range vocabularies {
 		tab := openTable(*v.data)
@@ -309,6 +322,7 @@ func TestMergeOfALongRunIsLinearithmic(t *testing.T) {
 // A quadratic scan would take 10^12 steps and not end before the test binary
 // is stopped.
 func TestScansOfLongRunsEnd(t *testing.T) {
+	notShort(t)
 	for name, text := range longRuns(1_000_000) {
 		for _, v := range vocabularies {
 			n := 0
