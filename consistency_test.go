@@ -193,9 +193,9 @@ func (e *editor) stampUp(path string) {
 
 var (
 	editDirs  = []string{".", "pkg", "pkg/app", "pkg/app/src", "pkg/lib", "svc", "svc/api", "docs", "new", "new/deep"}
-	editNames = []string{".mwp-context.md", ".mwp-context.md", ".mwp-context.md", ".mwp-context.yaml", "AGENTS.md", "CLAUDE.md", ".mwp", "main.go", "rules.md"}
+	editNames = []string{".mwp-context.md", ".mwp-context.md", ".mwp-context.md", ".mwp-context.yaml", "AGENTS.md", "CLAUDE.md", ".mwp", "main.go", "main_test.go", "rules.md"}
 	configs   = []string{
-		"", "name = \"x\"\n", "name = \"x\"\ndescription = \"words\"\n",
+		"", "name = \"x\"\n", "name = \"x\"\ndescription = \"words\"\n[signals]\ntests = true\n",
 		"description = \"d\"\nmembers = [\"pkg/*\"]\n",
 		"name = \"x\"\nmembers = [\"mods/m\", \"svc\"]\n[modules]\nallow = [\"https://example.com/o\"]\n",
 		"members = [\"pkg/app\", \"svc\"]\n[budgets]\nl1 = 5\npolicy = \"drop\"\n",
@@ -264,6 +264,7 @@ var edits = []edit{
 	{3, (*editor).editRepository},
 	{4, (*editor).editAllow},
 	{12, (*editor).editGuards},
+	{6, (*editor).editTests},
 }
 
 // step applies one random edit to both places and moves the clock.
@@ -320,6 +321,21 @@ func (e *editor) writeAny() string {
 	text := e.content(filepath.Base(path))
 	e.write(path, text)
 	return fmt.Sprintf("write %s %q", path, text)
+}
+
+// editTests makes or removes a source file and its test, or has maps look for them.
+func (e *editor) editTests() string {
+	if e.rng.IntN(4) == 0 {
+		e.replace(".mwp/config.toml", soundConfigs[2])
+		return "ask for signals"
+	}
+	path := pick(e, []string{"pkg/app/src/main.go", "pkg/app/src/main_test.go", "pkg/app/src/main_test.go"})
+	if _, err := os.Lstat(filepath.Join(e.places[0], path)); err == nil && (path != "pkg/app/src/main.go" || e.rng.IntN(4) == 0) {
+		e.delete(path)
+		return "remove " + path
+	}
+	e.write(path, "x\n")
+	return "write " + path
 }
 
 func (e *editor) writeState() string {

@@ -350,7 +350,10 @@ func (w *Workspace) importPath(ctx context.Context, value string) (Imported, err
 		m.Err = err
 		return m, nil
 	}
-	m.Line = "- local: ./" + filepath.ToSlash(filepath.Clean(value))
+	m.Line = "- local: ./"
+	if clean := filepath.ToSlash(filepath.Clean(value)); clean != "." {
+		m.Line += clean
+	}
 	if rel, err := filepath.Rel(w.o.Dir, abs); err == nil && (rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator))) || filepath.IsAbs(value) {
 		m.Line, err = w.workspaceLine(ctx, abs)
 		if err != nil {

@@ -40,8 +40,9 @@ var rooms = map[string]room{
 	// What a command is, and how far it is trusted; running it is eval/guard's.
 	"nodes/command": {never: noFiles},
 	"render":        {ours: []string{"nodes/ir"}, never: append([]string{"time.Now"}, noFiles...)},
+	"render/page":   {ours: []string{"nodes/ir", "render"}, never: append([]string{"time.Now"}, noFiles...)},
 	"nodes": {
-		ours:    []string{"graph", "cas", "nodes/ir", "nodes/command", "nodes/ignore", "nodes/pin", "nodes/tokens", "render"},
+		ours:    []string{"graph", "cas", "nodes/ir", "nodes/command", "nodes/ignore", "nodes/pin", "nodes/tokens", "render", "render/page"},
 		outside: []string{"github.com/BurntSushi/toml", "go.yaml.in/yaml/v3", "github.com/adrg/frontmatter"},
 		never:   noFiles,
 	},
@@ -55,7 +56,7 @@ var rooms = map[string]room{
 	"eval/state":           {ours: []string{"cas", "nodes/pin"}, never: noNetwork},
 	"eval/guard":           {ours: []string{"cas", "graph", "eval/process", "eval/state"}, outside: []string{"golang.org/x/sys"}, never: noNetwork},
 	"": {
-		ours:  []string{"cas", "graph", "eval", "eval/guard", "eval/module", "eval/module/protocol", "eval/state", "eval/vcs", "mcp/harness", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render"},
+		ours:  []string{"cas", "graph", "eval", "eval/guard", "eval/module", "eval/module/protocol", "eval/state", "eval/vcs", "mcp/harness", "nodes", "nodes/ir", "nodes/pin", "nodes/tokens", "render", "render/page"},
 		never: noNetwork,
 	},
 	"mcp/harness": {outside: []string{"github.com/zeebo/blake3"}, never: noFiles},
@@ -74,7 +75,9 @@ var rooms = map[string]room{
 			"golang.org/x/crypto", "golang.org/x/text", "golang.org/x/net",
 		},
 	},
-	"bench": {ours: []string{"*"}, never: noNetwork},
+	// It builds the other two and packs them; it is not packed itself.
+	"cmd/mwp-release": {never: noNetwork},
+	"bench":           {ours: []string{"*"}, never: noNetwork},
 }
 
 // notBuilt are folders whose Go files are not part of the product.

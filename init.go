@@ -58,6 +58,8 @@ type InitResult struct {
 	// Workspace is the configuration file of the anchor above, "" when there is none,
 	// and MembersLine what to put there to make Dir a member, "" when it is one.
 	Workspace, MembersLine string
+	// Beside is Dir's own instruction file, "" when it has none.
+	Beside string
 	// InstructionFile is one that was found below Dir, "" when none was. The new
 	// configuration then has boundary mode "soft" (D-20).
 	InstructionFile string
@@ -226,6 +228,7 @@ func (s *scaffold) look() error {
 		files = ws.parsed.BoundaryFiles
 	}
 	s.instructions = s.first(files...)
+	s.r.Beside = s.instructions
 	return nil
 }
 

@@ -25,6 +25,9 @@ var updateKinds = flag.Bool("update-kinds", false, "record the digests of every 
 // have without a fetch.
 const withModule = "module"
 
+// withSignals asks for signals, which no example does (D-83).
+const withSignals = "signals"
+
 func moduleWorkspace(t *testing.T) string {
 	t.Helper()
 	commit := strings.Repeat("0a", 20)
@@ -91,10 +94,12 @@ func TestKindVersions(t *testing.T) {
 			results[k.Name] = append(results[k.Name], fmt.Sprintf("%x %s", k.EncodeParams(e.Task), e.Value))
 		}})
 	}
-	for _, example := range []string{"logistics", "polyglot", "minimal", withModule} {
+	for _, example := range []string{"logistics", "polyglot", "minimal", withModule, withSignals} {
 		root := filepath.Join(t.TempDir(), example)
 		if example == withModule {
 			root = moduleWorkspace(t)
+		} else if example == withSignals {
+			root = unpack(t, "-- .mwp --\n[signals]\ntests = true\n-- backend/src/api/routes.ts --\n-- backend/src/api/routes.test.ts --\n-- packages/x --\n")
 		} else if err := os.CopyFS(root, os.DirFS(filepath.Join("examples", example))); err != nil {
 			t.Fatal(err)
 		}
@@ -116,6 +121,9 @@ func TestKindVersions(t *testing.T) {
 			t.Fatalf("%s: %v", example, err)
 		}
 		if _, err := observed(root).Targets(context.Background(), mwp.TargetsRequest{}); err != nil {
+			t.Fatalf("%s: %v", example, err)
+		}
+		if _, err := observed(root).Report(context.Background(), mwp.ReportRequest{}); err != nil {
 			t.Fatalf("%s: %v", example, err)
 		}
 	}

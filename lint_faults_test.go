@@ -108,6 +108,8 @@ var faults = []fault{
 		want: []string{"DIR/.mwp-context.md:2 warning map_pasted"}},
 	{name: "a module without a name", files: map[string]string{"leaf/.mwp-module.md": "---\nversion: 1.0.0\n---\n"},
 		want: []string{"DIR/leaf/.mwp-module.md:1 error frontmatter_invalid"}},
+	{name: "a module that lists nothing", files: map[string]string{"leaf/.mwp-module.md": "---\nname: leaf\n---\nRules of the leaf.\n"},
+		want: []string{"DIR/leaf/.mwp-module.md:1 note module_empty"}},
 	{name: "a module that lists what it lacks", files: map[string]string{"leaf/.mwp-module.md": "---\nname: leaf\nimports:\n  - local: ./gone.md\n---\n"},
 		want: []string{"DIR/leaf/.mwp-module.md:4 error unresolved_import"}},
 	{name: "a member that is gone", files: map[string]string{faultyConfig: "name = \"tree\"\nmembers = [\"DIR/gone\"]\n"},

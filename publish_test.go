@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,6 +239,8 @@ func TestPublishRefuses(t *testing.T) {
 			if !errors.As(err, &r) {
 				t.Fatalf("Publish = %v, want a refusal", err)
 			}
+			// Most of these manifests list nothing, which is said and refuses nothing.
+			r.Diagnostics = slices.DeleteFunc(r.Diagnostics, func(d ir.Diagnostic) bool { return d.Code == ir.ModuleEmpty })
 			if len(r.Diagnostics) != len(c.want) {
 				t.Fatalf("Publish has %d findings, want %d:\n%v", len(r.Diagnostics), len(c.want), err)
 			}

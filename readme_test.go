@@ -28,16 +28,24 @@ var readmeCommitter = []string{
 // the other in one shell, and compares what they print, stdout and stderr
 // together. A line of three dots stands for any lines.
 func TestReadmeConsole(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the blocks are written for a POSIX shell")
-	}
-	sh, err := exec.LookPath("sh")
+	env := readmeEnvironment(t)
+	runConsole(t, "README.md", consoleSteps(t, "README.md"), env)
+}
+
+func readDocument(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
-		t.Skip("there is no sh")
+		t.Fatal(err)
 	}
-	steps := consoleSteps(t, "README.md")
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+// runConsole runs steps of a document in an empty directory.
+func runConsole(t *testing.T, document string, steps []consoleStep, env []string) {
+	t.Helper()
 	if len(steps) == 0 {
-		t.Fatal("README.md has no console block")
+		t.Fatalf("%s has no console block", document)
 	}
 	if _, err := exec.LookPath("git"); err != nil {
 		if i := slices.IndexFunc(steps, func(s consoleStep) bool { return strings.Contains(s.command, "git init") }); i >= 0 {
@@ -54,8 +62,8 @@ func TestReadmeConsole(t *testing.T) {
 	for i, s := range steps {
 		fmt.Fprintf(&script, "{ %s\n} >'%s/%d' 2>&1\n", s.command, out, i)
 	}
-	c := exec.Command(sh, "-c", script.String())
-	c.Dir, c.Env = dir, readmeEnvironment(t)
+	c := exec.Command("sh", "-c", script.String())
+	c.Dir, c.Env = dir, append(slices.Clone(env), "HOME="+t.TempDir())
 	if b, err := c.CombinedOutput(); err != nil {
 		// The last command's status is the shell's, and a refusal is none.
 		if _, exited := err.(*exec.ExitError); !exited || len(b) > 0 {
@@ -69,15 +77,21 @@ func TestReadmeConsole(t *testing.T) {
 		}
 		text := strings.ReplaceAll(string(b), dir, readmeHome)
 		if got := lines(text); !matchLines(s.want, got) {
-			t.Errorf("README.md shows for `%s`\n%s\n\nwhich prints\n%s", s.command, strings.Join(s.want, "\n"), text)
+			t.Errorf("%s shows for `%s`\n%s\n\nwhich prints\n%s", document, s.command, strings.Join(s.want, "\n"), text)
 		}
 	}
 }
 
 // readmeEnvironment returns an environment with both programs on PATH and nobody's
-// settings.
+// settings. It skips the test where nothing runs what is written for a POSIX shell.
 func readmeEnvironment(t *testing.T) []string {
 	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the blocks are written for a POSIX shell")
+	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no sh")
+	}
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./cmd/mwp", "./cmd/mwp-git")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -103,13 +117,13 @@ type consoleStep struct {
 // taken for output when the command is complete without it.
 func consoleSteps(t *testing.T, file string) []consoleStep {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return stepsIn(readDocument(t, file))
+}
+
+func stepsIn(text string) []consoleStep {
 	var steps []consoleStep
 	open, here := false, ""
-	for _, line := range strings.Split(string(text), "\n") {
+	for _, line := range strings.Split(text, "\n") {
 		switch {
 		case line == "```console":
 			open = true

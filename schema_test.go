@@ -160,7 +160,8 @@ func TestConfigSchema(t *testing.T) {
 		"[cache]\nmax_size = \"0\"": invalid, "[cache]\nmax_size = 0": invalid, "[cache]\nmax_size = \"1XB\"": invalid,
 		"[cache]\nmax_size = \"99999999TiB\"":  unseen,
 		"[modules]\nallow = [\"github.com/\"]": valid, "[modules]\nallow = [\" \"]": invalid,
-		"[module]\nallow = []": strange,
+		"[module]\nallow = []":    strange,
+		"[signals]\ntests = true": valid, "[signals]\ntests = \"yes\"": invalid, "[signals]\ntest = true": strange,
 	}
 	parse := func(text string) []ir.Diagnostic {
 		_, problems := nodes.ParseConfig([]byte(text))
@@ -376,7 +377,7 @@ func TestMapSchemaHasEveryField(t *testing.T) {
 				t.Errorf("%s.%s is in ir.%s and not in the schema", at, name, typ.Name())
 				continue
 			}
-			if always := options != "omitempty"; always != slices.Contains(required, any(name)) {
+			if always := options != "omitempty" && options != "omitzero"; always != slices.Contains(required, any(name)) {
 				t.Errorf("%s.%s: printed always is %v, required is %v", at, name, always, !always)
 			}
 			compare(at+"."+name, f.Type, p)

@@ -39,6 +39,8 @@ type Config struct {
 	// empty list allows none.
 	ModulesAllow    []string
 	HasModulesAllow bool
+	// TestSignals asks for the tests beside a target (D-83).
+	TestSignals bool
 	// Settings lists every known key that is set, in the order of the file.
 	Settings []Setting
 }
@@ -101,6 +103,7 @@ func codeConfig(c *cas.Coder, v *Config) {
 	cas.Optional(c, &v.CacheMaxSize, (*cas.Coder).Int64)
 	c.Strings(&v.ModulesAllow)
 	c.Bool(&v.HasModulesAllow)
+	c.Bool(&v.TestSignals)
 	cas.Slice(c, &v.Settings, func(c *cas.Coder, s *Setting) {
 		c.String(&s.Key)
 		c.String(&s.Value)

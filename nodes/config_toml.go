@@ -166,7 +166,7 @@ func (r *configReader) table(prefix string, t map[string]any, each func(tomlFiel
 }
 
 func configTables() []string {
-	return []string{"budgets", "trust", "directories", "render", "boundary", "tokens", "guards", "sessions", "cache", "modules"}
+	return []string{"budgets", "trust", "directories", "render", "boundary", "tokens", "guards", "sessions", "cache", "modules", "signals"}
 }
 
 // configTableKeys returns the keys of a table with fixed keys.
@@ -192,6 +192,8 @@ func configTableKeys(table string) []string {
 		return []string{"max_size"}
 	case "modules":
 		return []string{"allow"}
+	case "signals":
+		return []string{"tests"}
 	}
 	return nil
 }
@@ -246,6 +248,8 @@ func (r *configReader) tableKey(table string, f tomlField) {
 		f.size(&c.CacheMaxSize)
 	case "modules.allow":
 		c.HasModulesAllow = f.texts(&c.ModulesAllow, checkCommand)
+	case "signals.tests":
+		f.truth(&c.TestSignals)
 	default:
 		f.unknown(table)
 	}

@@ -55,6 +55,8 @@ max_age = "1w"
 max_size = "256MiB"
 [modules]
 allow = ["https://github.com/org/"]
+[signals]
+tests = true
 `
 
 func TestParseConfig(t *testing.T) {
@@ -76,7 +78,7 @@ func TestParseConfig(t *testing.T) {
 		},
 		Window: ptr(2), HasBoundaryFiles: true, BoundaryMode: "soft", Counter: "approx/1",
 		GuardTimeout: ptr(2 * time.Minute), GuardJobs: ptr(4), SessionMaxAge: ptr(7 * 24 * time.Hour),
-		CacheMaxSize: ptr(int64(256 << 20)), ModulesAllow: []string{"https://github.com/org/"}, HasModulesAllow: true,
+		CacheMaxSize: ptr(int64(256 << 20)), ModulesAllow: []string{"https://github.com/org/"}, HasModulesAllow: true, TestSignals: true,
 		Settings: []Setting{
 			{"name", `"polyglot"`, 2},
 			{"description", `"Rust engine,\nTypeScript backend"`, 3},
@@ -100,6 +102,7 @@ func TestParseConfig(t *testing.T) {
 			{"sessions.max_age", `"1w"`, 38},
 			{"cache.max_size", `"256MiB"`, 40},
 			{"modules.allow", `["https://github.com/org/"]`, 42},
+			{"signals.tests", "true", 44},
 		},
 	}
 	if d := cmp.Diff(want, got); d != "" {

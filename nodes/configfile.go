@@ -21,7 +21,7 @@ type ConfigFileValue struct {
 }
 
 var configFileKind = graph.Define(graph.Definition[ConfigFileValue, ConfigFile]{
-	Name: "config", Version: 1, Order: 10,
+	Name: "config", Version: 2, Order: 10,
 	Params: func(c *cas.Coder, n *ConfigFile) { c.String(&n.Path) },
 	Value: func(c *cas.Coder, v *ConfigFileValue) {
 		c.Bool(&v.Present)

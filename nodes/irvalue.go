@@ -24,6 +24,7 @@ func codeIR(c *cas.Coder, m *ir.Map) {
 		cas.Slice(c, l, codeListed)
 	}
 	cas.Slice(c, &m.Modules, codeModule)
+	codeSignals(c, &m.Signals)
 	for i := range ir.LayerCount {
 		cas.Optional(c, m.Budgets.At(i), (*cas.Coder).Int)
 		c.Int(m.Totals.At(i))
@@ -107,6 +108,23 @@ func codeTraceRecord(c *cas.Coder, t *ir.TraceRecord) {
 func codeListed(c *cas.Coder, l *ir.Listed) {
 	c.String(&l.Path)
 	c.String(&l.Module)
+}
+
+// codeSignals keeps an empty list apart from none: one was looked for.
+func codeSignals(c *cas.Coder, l *[]ir.Signal) {
+	on := *l != nil
+	if c.Bool(&on); !on {
+		return
+	}
+	if cas.Slice(c, l, codeSignal); *l == nil {
+		*l = []ir.Signal{}
+	}
+}
+
+func codeSignal(c *cas.Coder, s *ir.Signal) {
+	for _, t := range []*string{&s.Kind, &s.Path, &s.Rule} {
+		c.String(t)
+	}
 }
 
 func codeDirectory(c *cas.Coder, d *ir.Directory) {

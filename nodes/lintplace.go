@@ -35,7 +35,7 @@ type LintPlaceValue struct {
 }
 
 var lintPlaceKind = graph.Define(graph.Definition[LintPlaceValue, LintPlace]{
-	Name: "lint-place", Version: 4, Order: 74,
+	Name: "lint-place", Version: 5, Order: 74,
 	Params: func(c *cas.Coder, n *LintPlace) {
 		c.String(&n.Target)
 		c.Bool(&n.Explicit)
@@ -310,6 +310,10 @@ func (p *placing) manifest() error {
 		return err
 	}
 	if d, bad := unnamed(&v.Header, ir.SeverityError); bad && !failed(v.Problems) {
+		d.Source = file
+		p.v.Findings = append(p.v.Findings, d)
+	}
+	if d, bad := barren(&v.Header); bad && v.Header.Module.Name != "" && !failed(v.Problems) {
 		d.Source = file
 		p.v.Findings = append(p.v.Findings, d)
 	}

@@ -96,8 +96,22 @@ func ParseManifest(text []byte) ModuleManifest {
 	if p, bad := unnamed(&d.Header, ir.SeverityError); bad && !failed(d.Problems) {
 		m.Problems = append(m.Problems, p)
 	}
+	if p, bad := barren(&d.Header); bad && !failed(m.Problems) {
+		m.Problems = append(m.Problems, p)
+	}
 	ir.SortDiagnostics(m.Problems)
 	return m
+}
+
+// barren reports to the author of a manifest that an importer gets nothing from it, which
+// is allowed (D-25) and seldom meant: most often the text stands in the manifest itself.
+func barren(h *Header) (ir.Diagnostic, bool) {
+	d := ir.Diagnostic{
+		Code: ir.ModuleEmpty, Severity: ir.SeverityNote, Line: 1,
+		Message: "the module lists nothing, so that importing it brings nothing; the text below a manifest's header is in no map",
+		Hint:    "move the text to a file and list that, imports: [{local: ./rules.md}]",
+	}
+	return d, h.Module != nil && len(h.Imports)+len(h.Module.Pipelines)+len(h.Guards) == 0
 }
 
 // unnamed reports a manifest without a name.

@@ -58,7 +58,7 @@ func TestManifestVersions(t *testing.T) {
 	for text, want := range map[string]string{
 		"2.10": "2.10", "1": "1", "1.0.0": "1.0.0", `"1.20"`: "1.20", "'v1'": "v1", "v2.0.0-rc.1": "v2.0.0-rc.1", "1e3": "1e3", "0x10": "0x10", "2026-05-17": "", "true": "", "[1]": "", "~": "",
 	} {
-		m := ParseManifest([]byte("---\nname: m\nversion: " + text + "\n---\n"))
+		m := ParseManifest([]byte("---\nname: m\nimports: [{local: ./a.md}]\nversion: " + text + "\n---\n"))
 		if m.Version != want || (len(m.Problems) > 0) != (want == "") {
 			t.Errorf("version: %s is read as %q with %v, want %q", text, m.Version, m.Problems, want)
 		}
@@ -69,10 +69,13 @@ func TestManifestVersions(t *testing.T) {
 // itself.
 func TestManifestProblems(t *testing.T) {
 	for _, tt := range []struct{ lines, want string }{
-		{"name: m", ""},
+		{"name: m\nimports:\n- local: ./a.md", ""},
+		{"name: m\nguards:\n- exists: a", ""},
+		{"name: m\npipelines:\n- local: ./a.md", ""},
+		{"name: m", "1 note module_empty"},
 		{"version: 1", "1 error frontmatter_invalid"},
 		{"name: ''", "2:7 error frontmatter_invalid"},
-		{"name: m\nmax_tokens: 5\nwindow: 1\nscope: local\npriority: 1\nschema: 1", "3:1 warning frontmatter_unknown_key, 4:1 warning frontmatter_unknown_key, 5:1 warning frontmatter_unknown_key, 6:1 warning frontmatter_unknown_key, 7:1 warning frontmatter_unknown_key"},
+		{"name: m\nmax_tokens: 5\nwindow: 1\nscope: local\npriority: 1\nschema: 1", "1 note module_empty, 3:1 warning frontmatter_unknown_key, 4:1 warning frontmatter_unknown_key, 5:1 warning frontmatter_unknown_key, 6:1 warning frontmatter_unknown_key, 7:1 warning frontmatter_unknown_key"},
 		{"name: m\nimports:\n- local: ../x\n- git: short", "4:10 error import_escapes, 5:8 error import_kind_invalid"},
 		{"name: m\npipelines: x", "3:12 error import_kind_invalid"},
 		{"name: m\npipelines:\n- workspace: x\n- local: /x\n- x", "4:3 error import_kind_invalid, 5:10 error import_absolute, 6:3 error import_kind_invalid"},

@@ -35,7 +35,7 @@ type MapValue struct {
 }
 
 var mapKind = graph.Define(graph.Definition[MapValue, Map]{
-	Name: "map", Version: 6, Order: 70,
+	Name: "map", Version: 7, Order: 70,
 	Params: codeMapParams,
 	Value: func(c *cas.Coder, v *MapValue) {
 		cas.Slice(c, &v.Refusal, codeDiagnostic)
@@ -95,7 +95,7 @@ func (n Map) Compute(r graph.Reader) (v MapValue, err error) {
 	m.Intents, m.Pipelines = around.Intents, slices.Concat(around.Pipelines, layers.Pipelines)
 	m.Modules = layers.Modules
 	m.Directories, m.SubApplications = around.Directories, around.SubApplications
-	m.Notes = around.Notes
+	m.Notes, m.Signals = around.Notes, around.Signals
 	m.TokenCounter = budget.Counter
 	for i, c := range budget.Caps {
 		if c.Limited {

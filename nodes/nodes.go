@@ -16,8 +16,8 @@ import "github.com/model-workspace-protocol/mwp/graph"
 func Kinds() []*graph.Kind {
 	return append(graph.Leaves(),
 		parsedKind, tokenCountKind, configFileKind, lockFileKind, pinKind, moduleTreeKind, anchorKind, settingsKind,
-		effectiveKind, cascadeKind, contextKind, measureKind, sectionsKind, importsKind, closureKind, layersKind, surroundingsKind, budgetKind, mapKind, renderedKind,
+		effectiveKind, cascadeKind, contextKind, measureKind, sectionsKind, importsKind, closureKind, layersKind, signalsKind, surroundingsKind, budgetKind, mapKind, renderedKind,
 		ignoreFileKind, ignoreAboveKind, ignoredKind, instructionsKind, treeKind, chainKind, lintPlaceKind, lintKind, lintTextKind, targetsKind, targetsTextKind,
-		trustKind, sourcesKind, guardInputsKind, guardInputsTextKind, checkKind, verificationsKind, guardAccountsKind, placeGuardsKind, guardPlanKind, guardPlanTextKind, trustTablesKind, trustTablesTextKind,
+		trustKind, sourcesKind, guardInputsKind, guardInputsTextKind, checkKind, verificationsKind, guardAccountsKind, placeGuardsKind, guardPlanKind, guardPlanTextKind, trustTablesKind, trustTablesTextKind, overviewKind,
 	)
 }

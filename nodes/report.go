@@ -35,7 +35,7 @@ type LintText struct {
 }
 
 var lintTextKind = graph.Define(graph.Definition[RenderedValue, LintText]{
-	Name: "lint-text", Version: 2, Order: 80,
+	Name: "lint-text", Version: 3, Order: 80,
 	Params: func(c *cas.Coder, n *LintText) {
 		c.Bool(&n.Explicit)
 		c.Bool(&n.AllowFloating)
@@ -126,7 +126,7 @@ type TargetsText struct {
 }
 
 var targetsTextKind = graph.Define(graph.Definition[RenderedValue, TargetsText]{
-	Name: "targets-text", Version: 2, Order: 80,
+	Name: "targets-text", Version: 3, Order: 80,
 	Params: func(c *cas.Coder, n *TargetsText) {
 		c.Bool(&n.Explicit)
 		c.Bool(&n.AllowFloating)

@@ -24,6 +24,8 @@ type SettingsValue struct {
 	Counter       string
 	BoundaryFiles []string
 	BoundaryMode  string
+	// TestSignals is the workspace's, as are the boundaries.
+	TestSignals bool
 	// Problems are the findings in both configurations.
 	Problems []ir.Diagnostic
 }
@@ -65,7 +67,7 @@ const (
 )
 
 var settingsKind = graph.Define(graph.Definition[SettingsValue, Settings]{
-	Name: "settings", Version: 1, Order: 30,
+	Name: "settings", Version: 2, Order: 30,
 	Params: func(c *cas.Coder, n *Settings) { c.String(&n.Target); c.Bool(&n.Explicit) },
 	Value: func(c *cas.Coder, v *SettingsValue) {
 		for i := range v.Caps {
@@ -76,6 +78,7 @@ var settingsKind = graph.Define(graph.Definition[SettingsValue, Settings]{
 		c.String(&v.Counter)
 		c.Strings(&v.BoundaryFiles)
 		c.String(&v.BoundaryMode)
+		c.Bool(&v.TestSignals)
 		cas.Slice(c, &v.Problems, codeDiagnostic)
 	},
 })
@@ -105,6 +108,7 @@ func (n Settings) Compute(r graph.Reader) (v SettingsValue, err error) {
 		if ws.Config.BoundaryMode != "" {
 			v.BoundaryMode = ws.Config.BoundaryMode
 		}
+		v.TestSignals = ws.Config.TestSignals
 		v.Problems = append(v.Problems, ws.Problems...)
 	}
 	if sub != nil {

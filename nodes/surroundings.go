@@ -10,24 +10,27 @@ import (
 )
 
 // Surroundings is what a map names without loading it: intents, pipelines,
-// project notes, and the directories that other maps or other tools cover
-// (D-11, D-21, D-55, D-94). It changes when a file appears in or vanishes from
-// the listed directories, and with the roles that configurations declare.
+// project notes, the directories that other maps or other tools cover, and, where
+// the configuration asks for them, signals (D-11, D-21, D-55, D-94, D-83). It changes
+// when a file appears in or vanishes from the listed directories, and with the roles
+// that configurations declare.
 type Surroundings struct {
 	Target      string
 	Explicit    bool
 	Orientation bool
 }
 
-// SurroundingsValue holds the lists, each sorted by path.
+// SurroundingsValue holds the lists, each sorted by path but for Signals, which is nil
+// where nobody asked for it.
 type SurroundingsValue struct {
 	Intents, Pipelines, Notes []ir.Listed
 	Directories               []ir.Directory
 	SubApplications           []ir.SubApplication
+	Signals                   []ir.Signal
 }
 
 var surroundingsKind = graph.Define(graph.Definition[SurroundingsValue, Surroundings]{
-	Name: "surroundings", Version: 1, Order: 55,
+	Name: "surroundings", Version: 2, Order: 55,
 	Params: func(c *cas.Coder, n *Surroundings) {
 		c.String(&n.Target)
 		c.Bool(&n.Explicit)
@@ -42,6 +45,7 @@ func codeSurroundings(c *cas.Coder, v *SurroundingsValue) {
 	}
 	cas.Slice(c, &v.Directories, codeDirectory)
 	cas.Slice(c, &v.SubApplications, codeSubApplication)
+	codeSignals(c, &v.Signals)
 }
 
 // Kind returns the kind "surroundings".
@@ -90,6 +94,13 @@ func (n Surroundings) Compute(r graph.Reader) (v SurroundingsValue, err error) {
 	}
 	if err != nil {
 		return v, err
+	}
+	if settings.TestSignals {
+		beside, err := graph.Need(r, Signals(at))
+		if err != nil {
+			return v, err
+		}
+		v.Signals = append([]ir.Signal{}, beside.Found...)
 	}
 	v.sort()
 	return v, nil

@@ -67,6 +67,7 @@ var codeSummaries = sync.OnceValue(func() map[ir.Code]string {
 		ir.NonMarkdownImport:         "An imported file is neither Markdown nor plain text.",
 		ir.ImportUnclean:             "An import's path is spelled in a roundabout way.",
 		ir.ImportSecret:              "An import's URL carries a password or token.",
+		ir.ModuleEmpty:               "A module lists nothing, so that importing it brings nothing.",
 		ir.ModuleNote:                "Something about a module was odd when it was fetched.",
 		ir.ContextBesideInstructions: "A context file stands beside another tool's instruction file.",
 		ir.RootContext:               "A context file stands at the project root.",

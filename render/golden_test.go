@@ -27,6 +27,7 @@ func goldens() map[string][]byte {
 		g["engine."+model+".txt"], _ = Model(engineMap(), model, Options{})
 		g["orientation."+model+".txt"], _ = Model(orientationMap(), model, Options{})
 	}
+	g["signals.claude.txt"], _ = Model(signalsMap(), "claude", Options{})
 	g["engine.ascii.md"] = Markdown(engineMap(), Options{ASCII: true})
 	g["engine.annotated.md"] = Markdown(engineMap(), Options{Annotate: true})
 	g["sdk.relative.md"] = Markdown(sdkMap(), Options{Now: sampleClock})

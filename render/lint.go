@@ -157,6 +157,9 @@ func (p *printer) summary(r *ir.LintReport) string {
 	} else {
 		where += grouped(r.Directories) + " directories"
 	}
+	if r.Contexts == 0 {
+		where += "; `mwp init` makes a first context file"
+	}
 	return p.paint(code, found) + " in " + where
 }
 

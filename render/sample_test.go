@@ -142,8 +142,19 @@ func deltaMap() *ir.Map {
 	return m
 }
 
+// signalsMap has what was found by name, with names that could be taken for more.
+func signalsMap() *ir.Map {
+	m := sdkMap()
+	m.Signals = []ir.Signal{
+		{Kind: ir.SignalTest, Path: "dev/browser-sdk/src/client.test.ts", Rule: "*.test.ts"},
+		{Kind: ir.SignalTest, Path: "dev/a<b>\n## L0 - c/__tests__/client.ts", Rule: "__tests__/*.ts"},
+		{Kind: ir.SignalSource, Path: "dev/`x`.ts", Rule: "*.test.ts"},
+	}
+	return m
+}
+
 func sampleMaps() map[string]*ir.Map {
-	return map[string]*ir.Map{"sdk": sdkMap(), "engine": engineMap(), "orientation": orientationMap(), "delta": deltaMap(), "guards": guardsMap(), "bare": {SchemaVersion: "1", Kind: ir.KindFocused, Target: ref("x")}}
+	return map[string]*ir.Map{"sdk": sdkMap(), "engine": engineMap(), "orientation": orientationMap(), "delta": deltaMap(), "guards": guardsMap(), "signals": signalsMap(), "bare": {SchemaVersion: "1", Kind: ir.KindFocused, Target: ref("x")}}
 }
 
 var sampleClock = time.Date(2026, 5, 17, 10, 50, 30, 0, time.UTC)

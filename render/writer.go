@@ -454,6 +454,23 @@ func (w *writer) lists() {
 	w.files("active_intents", "Active intents", w.m.Intents)
 	w.files("pipelines", "Pipelines", w.m.Pipelines)
 	w.files("project_notes", "Project notes", w.m.Notes)
+	w.signals()
+}
+
+// signals names what was found by name, and says so: no rule of the project stands
+// behind it (D-83).
+func (w *writer) signals() {
+	if len(w.m.Signals) == 0 {
+		return
+	}
+	w.section(section{tag: "signals", title: "Signals"}, func() {
+		w.raw("Found by their names alone; nobody wrote this list, and none of the files was opened.\n\n")
+		for i := range w.m.Signals {
+			w.raw("- " + w.m.Signals[i].Kind + ": ")
+			w.name(w.m.Signals[i].Path)
+			w.raw("\n")
+		}
+	})
 }
 
 func (w *writer) place(dir, name, role string) {

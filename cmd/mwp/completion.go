@@ -56,7 +56,7 @@ func commandNames() []string {
 	return names
 }
 
-// completed describes one flag whose value can be completed.
+// completed is a flag whose value can be completed.
 type completed struct {
 	command *command // nil for flags of every command
 	flag    *flagSpec
@@ -66,7 +66,7 @@ func completedFlags() []completed {
 	var all []completed
 	add := func(c *command, fs []*flagSpec) {
 		for _, f := range fs {
-			if f.values != nil || f.files || f.dirs {
+			if f.values != nil || f.files || f.dirs || f == &flagSession {
 				all = append(all, completed{c, f})
 			}
 		}
@@ -118,11 +118,64 @@ func valueFlags() []string {
 
 func doubleQuoted(s string) string { return `"` + s + `"` }
 
+// sessionIDs is a shell command that prints the ids of the workspace's sessions, which
+// have no blanks in them (BadSessionID).
+const sessionIDs = `mwp sessions list --quiet 2>/dev/null | sed '1d;s/ .*//'`
+
+// names returns the command's name and its other one, with something between.
+func (c *command) names(between string) string {
+	if c.alias == "" {
+		return c.name
+	}
+	return c.name + between + c.alias
+}
+
+// flagCases writes the lines of a case statement that offers the flags of each command.
+func flagCases(b *strings.Builder, before, after string) {
+	line := func(pattern string, c *command) {
+		b.WriteString("    (" + pattern + ") " + before + strings.Join(typedFlags(allFlags(c), nil), " ") + after + " ;;\n")
+	}
+	line(`""`, nil)
+	for _, c := range commands {
+		line(c.names("|"), c)
+	}
+}
+
+// wordCases writes the lines of a case statement, over the command and its first
+// argument, that offers what can follow: commands, choices, sessions and, where other
+// says how, what else the command takes.
+func wordCases(b *strings.Builder, before, after, sessions string, noPaths string) {
+	b.WriteString(`    (" ") ` + before + strings.Join(commandNames(), " ") + after + " ;;\n")
+	for _, c := range commands {
+		if c.choices != nil {
+			b.WriteString(`    ("` + c.name + ` ") ` + before + strings.Join(c.choices, " ") + after + " ;;\n")
+		}
+	}
+	b.WriteString(`    ("` + cmdSessions.name + ` inspect"|"` + cmdSessions.name + ` rm") ` + sessions + " ;;\n")
+	for _, c := range commands {
+		if !c.takesPaths() {
+			b.WriteString(`    ("` + c.name + ` "*) ` + noPaths + " ;;\n")
+		}
+	}
+}
+
+// takesPaths reports whether an argument of the command can be a path.
+func (c *command) takesPaths() bool {
+	return !c.noPaths && (c.choices == nil || c.words != 1)
+}
+
 func bashCompletion() string {
 	var b strings.Builder
+	// mapfile and compopt are missing in bash 3.2, which macOS has.
 	b.WriteString(`# bash completion for mwp. Load it with: source <(mwp completion bash)
+_mwp_offer() {
+  local word
+  while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen "$@" -- "$cur")
+}
+_mwp_paths() { type compopt >/dev/null 2>&1 && compopt -o filenames; _mwp_offer "$@"; }
+_mwp_no_paths() { type compopt >/dev/null 2>&1 && compopt +o default +o bashdefault; }
 _mwp() {
-  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" cmd="" i
+  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" cmd="" arg="" i
   COMPREPLY=()
   # "=" is a word of its own to bash.
   if [[ "$cur" == "=" ]]; then
@@ -136,45 +189,38 @@ _mwp() {
         [[ "${COMP_WORDS[i+1]}" == "=" ]] && ((i++))
         ((i++)) ;;
       -*) ;;
-      *) cmd="${COMP_WORDS[i]}"; break ;;
+      *) if [[ -z "$cmd" ]]; then cmd="${COMP_WORDS[i]}"; elif [[ -z "$arg" ]]; then arg="${COMP_WORDS[i]}"; fi ;;
     esac
   done
   case "$cmd $prev" in
 `)
 	for _, c := range completedFlags() {
-		b.WriteString("    " + c.patterns(doubleQuoted) + ")\n      ")
+		b.WriteString("    " + c.patterns(doubleQuoted) + ") ")
 		switch {
+		case c.flag == &flagSession:
+			b.WriteString(`_mwp_offer -W "$(` + sessionIDs + `)"`)
 		case c.flag.values != nil:
-			b.WriteString(`mapfile -t COMPREPLY < <(compgen -W "` + strings.Join(c.flag.values(), " ") + `" -- "$cur")`)
+			b.WriteString(`_mwp_offer -W "` + strings.Join(c.flag.values(), " ") + `"`)
 		case c.flag.dirs:
-			b.WriteString(`compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$cur")`)
+			b.WriteString("_mwp_paths -d")
 		default:
-			b.WriteString(`compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$cur")`)
+			b.WriteString("_mwp_paths -f")
 		}
-		b.WriteString("\n      return ;;\n")
+		b.WriteString("; return ;;\n")
 	}
 	b.WriteString(`  esac
-  local flags="" words=""
-  case "$cmd" in
-    "") flags="` + strings.Join(typedFlags(allFlags(nil), nil), " ") + `"; words="` + strings.Join(commandNames(), " ") + "\" ;;\n")
-	for _, c := range commands {
-		name := c.name
-		if c.alias != "" {
-			name += "|" + c.alias
-		}
-		b.WriteString("    " + name + `) flags="` + strings.Join(typedFlags(allFlags(c), nil), " ") + `"`)
-		if c.choices != nil {
-			b.WriteString(`; words="` + strings.Join(c.choices, " ") + `"`)
-		}
-		b.WriteString(" ;;\n")
-	}
-	b.WriteString(`  esac
-  # Without a word to offer, bash completes paths.
   if [[ "$cur" == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$cur")
-  else
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+    case "$cmd" in
+`)
+	flagCases(&b, `_mwp_offer -W "`, `"`)
+	b.WriteString(`    esac
+    return
   fi
+  # Without a word to offer, bash completes paths.
+  case "$cmd $arg" in
+`)
+	wordCases(&b, `_mwp_offer -W "`, `"`, `_mwp_no_paths; _mwp_offer -W "$(`+sessionIDs+`)"`, "_mwp_no_paths")
+	b.WriteString(`  esac
 }
 complete -o bashdefault -o default -F _mwp mwp
 `)
@@ -187,19 +233,26 @@ func zshCompletion() string {
 # zsh completion for mwp. Save it as _mwp in a directory of $fpath, or load it
 # with: source <(mwp completion zsh)
 _mwp() {
-  local cmd="" i
+  local cmd="" arg="" i
   for ((i = 2; i < CURRENT; i++)); do
     case "${words[i]}" in
       (` + strings.Join(valueFlags(), "|") + `) ((i++)) ;;
       (-*) ;;
-      (*) cmd="${words[i]}"; break ;;
+      (*) if [[ -z "$cmd" ]]; then cmd="${words[i]}"; elif [[ -z "$arg" ]]; then arg="${words[i]}"; fi ;;
     esac
   done
-  case "$cmd ${words[CURRENT-1]}" in
+  local prev="${words[CURRENT-1]}"
+  if [[ "${words[CURRENT]}" == --*=* ]]; then
+    prev="${words[CURRENT]%%=*}"
+    compset -P '*='
+  fi
+  case "$cmd $prev" in
 `)
 	for _, c := range completedFlags() {
 		b.WriteString("    (" + c.patterns(doubleQuoted) + ") ")
 		switch {
+		case c.flag == &flagSession:
+			b.WriteString("compadd -- ${(f)\"$(" + sessionIDs + ")\"}")
 		case c.flag.values != nil:
 			b.WriteString("compadd -- " + strings.Join(c.flag.values(), " "))
 		case c.flag.dirs:
@@ -212,28 +265,14 @@ _mwp() {
 	b.WriteString(`  esac
   if [[ "${words[CURRENT]}" == -* ]]; then
     case "$cmd" in
-      ("") compadd -- ` + strings.Join(typedFlags(allFlags(nil), nil), " ") + " ;;\n")
-	for _, c := range commands {
-		name := c.name
-		if c.alias != "" {
-			name += "|" + c.alias
-		}
-		b.WriteString("      (" + name + ") compadd -- " + strings.Join(typedFlags(allFlags(c), nil), " ") + " ;;\n")
-	}
+`)
+	flagCases(&b, "compadd -- ", "")
 	b.WriteString(`    esac
     return
   fi
-  case "$cmd" in
-    ("") compadd -- ` + strings.Join(commandNames(), " ") + " ;;\n")
-	for _, c := range commands {
-		if c.choices != nil {
-			b.WriteString("    (" + c.name + ") compadd -- " + strings.Join(c.choices, " "))
-			if c == &cmdCache {
-				b.WriteString("; _files")
-			}
-			b.WriteString(" ;;\n")
-		}
-	}
+  case "$cmd $arg" in
+`)
+	wordCases(&b, "compadd -- ", "", "compadd -- ${(f)\"$("+sessionIDs+")\"}", "")
 	b.WriteString(`    (*) _files ;;
   esac
 }
@@ -250,55 +289,84 @@ func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `\'
 
 func fishCompletion() string {
 	var b strings.Builder
-	b.WriteString("# fish completion for mwp. Save it as ~/.config/fish/completions/mwp.fish\n")
-	flag := func(condition string, f *flagSpec) {
-		b.WriteString("complete -c mwp" + condition)
-		for _, name := range append([]string{f.name}, f.spellings...) {
-			switch {
-			case len(name) == 1:
-				b.WriteString(" -s " + name)
-			case len(name) == 2:
-				b.WriteString(" -o " + name)
-			default:
-				b.WriteString(" -l " + name)
-			}
-		}
-		switch {
-		case f.values != nil:
-			b.WriteString(" -x -a " + singleQuoted(strings.Join(f.values(), " ")))
-		case f.dirs:
-			b.WriteString(" -x -a '(__fish_complete_directories)'")
-		case f.files:
-			b.WriteString(" -r -F")
-		case f.arg != "":
-			b.WriteString(" -x")
-		}
-		b.WriteString(" -d " + singleQuoted(f.help) + "\n")
-	}
+	b.WriteString(`# fish completion for mwp. Save it as ~/.config/fish/completions/mwp.fish
+# __mwp_words prints the command and its arguments, without flags and their values.
+function __mwp_words
+  set -l skip 0
+  for word in (commandline -opc)[2..-1]
+    if test $skip = 1
+      set skip 0
+    else if contains -- $word ` + strings.Join(valueFlags(), " ") + `
+      set skip 1
+    else if not string match -q -- '-*' $word
+      printf '%s\n' $word
+    end
+  end
+end
+# __mwp_begin reports whether the command is next.
+function __mwp_begin
+  set -l words (__mwp_words)
+  test (count $words) = 0
+end
+# __mwp_in reports whether these are the command, or the command and its first argument.
+function __mwp_in
+  set -l words (__mwp_words)
+  contains -- "$words[1]" $argv; or contains -- "$words[1] $words[2]" $argv
+end
+# __mwp_before reports whether the first argument of one of these commands is next.
+function __mwp_before
+  set -l words (__mwp_words)
+  test (count $words) = 1; and contains -- $words[1] $argv
+end
+`)
 	for _, f := range globalFlags {
-		flag("", f)
+		fishFlag(&b, "", f)
 	}
 	for _, c := range commands {
-		b.WriteString("complete -c mwp -n __fish_use_subcommand -f -a " + c.name + " -d " + singleQuoted(c.summary) + "\n")
+		b.WriteString("complete -c mwp -n __mwp_begin -f -a " + c.name + " -d " + singleQuoted(c.summary) + "\n")
 	}
 	for _, c := range commands {
-		name := c.name
-		if c.alias != "" {
-			name += " " + c.alias
-		}
-		condition := " -n " + singleQuoted("__fish_seen_subcommand_from "+name)
+		condition := " -n " + singleQuoted("__mwp_in "+c.names(" "))
 		for _, f := range c.flags {
-			flag(condition, f)
+			fishFlag(&b, condition, f)
+		}
+		if !c.takesPaths() {
+			b.WriteString("complete -c mwp" + condition + " -f\n")
 		}
 		if c.choices != nil {
-			files := " -f"
-			if c == &cmdCache {
-				files = ""
-			}
-			b.WriteString("complete -c mwp" + condition + files + " -a " + singleQuoted(strings.Join(c.choices, " ")) + "\n")
+			b.WriteString("complete -c mwp -n " + singleQuoted("__mwp_before "+c.name) + " -f -a " + singleQuoted(strings.Join(c.choices, " ")) + "\n")
 		}
 	}
+	b.WriteString(`complete -c mwp -n '__mwp_in "` + cmdSessions.name + ` inspect" "` + cmdSessions.name + ` rm"' -f -a "(` + sessionIDs + `)"` + "\n")
 	return b.String()
+}
+
+// fishFlag writes the line of one flag.
+func fishFlag(b *strings.Builder, condition string, f *flagSpec) {
+	b.WriteString("complete -c mwp" + condition)
+	for _, name := range append([]string{f.name}, f.spellings...) {
+		switch {
+		case len(name) == 1:
+			b.WriteString(" -s " + name)
+		case len(name) == 2:
+			b.WriteString(" -o " + name)
+		default:
+			b.WriteString(" -l " + name)
+		}
+	}
+	switch {
+	case f == &flagSession:
+		b.WriteString(` -x -a "(` + sessionIDs + `)"`)
+	case f.values != nil:
+		b.WriteString(" -x -a " + singleQuoted(strings.Join(f.values(), " ")))
+	case f.dirs:
+		b.WriteString(" -x -a '(__fish_complete_directories)'")
+	case f.files:
+		b.WriteString(" -r -F")
+	case f.arg != "":
+		b.WriteString(" -x")
+	}
+	b.WriteString(" -d " + singleQuoted(f.help) + "\n")
 }
 
 func powershellCompletion() string {
@@ -341,6 +409,7 @@ Register-ArgumentCompleter -Native -CommandName mwp -ScriptBlock {
 	}
 	b.WriteString(`  }
   $command = ''
+  $argument = ''
   $previous = ''
   $skip = $false
   foreach ($element in $commandAst.CommandElements | Select-Object -Skip 1) {
@@ -348,7 +417,9 @@ Register-ArgumentCompleter -Native -CommandName mwp -ScriptBlock {
     if ($element.Extent.EndOffset -ge $cursorPosition -and $text -eq $wordToComplete) { break }
     if ($skip) { $skip = $false }
     elseif ($takesValue -ccontains $text) { $skip = $true }
-    elseif ($text -notlike '-*' -and $command -eq '') { $command = $text }
+    elseif ($text -like '-*') { }
+    elseif ($command -eq '') { $command = $text }
+    elseif ($argument -eq '') { $argument = $text }
     $previous = $text
   }
   if ($command -eq 'collect') { $command = 'map' }
@@ -356,7 +427,10 @@ Register-ArgumentCompleter -Native -CommandName mwp -ScriptBlock {
   if ($values.ContainsKey("$command $previous")) { $offers = $values["$command $previous"] }
   elseif ($values.ContainsKey($previous)) { $offers = $values[$previous] }
   elseif ($wordToComplete -like '-*') { $offers = $flags[$command] }
-  else { $offers = $words[$command] }
+  elseif ($argument -eq '') { $offers = $words[$command] }
+  elseif ($command -eq '` + cmdSessions.name + `' -and @('inspect', 'rm') -ccontains $argument) {
+    $offers = @(mwp sessions list --quiet 2>$null | Select-Object -Skip 1 | ForEach-Object { ($_ -split ' ')[0] })
+  }
   # Without an offer, PowerShell completes paths.
   $offers | Where-Object { $_ -clike "$wordToComplete*" } | ForEach-Object {
     [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)

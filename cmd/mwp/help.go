@@ -12,11 +12,13 @@ func (a *app) runHelp() error {
 	}
 	switch topic := a.words[0]; topic {
 	case topicExitCodes:
-		return a.print([]byte(exitCodesText))
+		return a.print(exitCodesText())
 	case topicVariables:
 		return a.print(variablesText())
 	case topicNodes:
 		return a.print([]byte(mwp.NodesDocument()))
+	case topicMan:
+		return a.print(manPage(buildVersion().version))
 	default:
 		if c := commandNamed(topic); c != nil {
 			return a.print(commandHelp(c))
@@ -25,11 +27,13 @@ func (a *app) runHelp() error {
 	}
 }
 
+const about = `mwp maps a workspace: for a file or directory it prints the context that people
+wrote for it, in layers, within a budget, with the account of every choice.`
+
 // helpText lists the commands.
 func helpText() []byte {
 	var b strings.Builder
-	b.WriteString(`mwp maps a workspace: for a file or directory it prints the context that people
-wrote for it, in layers, within a budget, with the account of every choice.
+	b.WriteString(about + `
 
 Usage:
   mwp <command> [arguments] [flags]
@@ -46,7 +50,7 @@ Commands:
 		{"mwp init", "make the current directory a project"},
 		{"mwp map src/main.go --render markdown", "the map of one file, to paste into an LLM session"},
 	})
-	b.WriteString("\nMore: mwp help <command>, mwp help exit-codes, environment or nodes\n")
+	b.WriteString("\nMore: mwp help <command>, mwp help exit-codes, environment, nodes or man\n")
 	return []byte(b.String())
 }
 
@@ -107,71 +111,101 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-len(s)))
 }
 
-const exitCodesText = `The exit status of mwp:
+// row is a term and what it means. The lines of means are broken for help, which
+// has 80 columns; the man page joins them.
+type row struct{ term, means string }
 
-  0    done; there may be warnings on stderr
-  1    the command's own negative answer: there is no map because a file has
-       mistakes or another tool owns the directory; lint found errors, or more
-       warnings than --max-warnings; a module may not be used, or is not what
-       was pinned; fsck found damage; a guard of verify failed or did not run
-  2    the command line makes no sense; the answer of verify --hook claude is
-       no, because only this status blocks there
-  3    the output is complete, and --strict (or [budgets] policy = "error")
-       found errors in it, or it is read-only
-  4    the environment: no root, a target outside of it, a file that cannot be
-       read or written, a repository that cannot be asked, a cache that gave a
-       wrong answer (--verify-cache)
-  129  ended by SIGHUP
-  130  ended by Ctrl-C
-  143  ended by SIGTERM
+func writeRows(b *strings.Builder, rows []row, width int) {
+	for _, r := range rows {
+		indent := "\n" + strings.Repeat(" ", width+2)
+		b.WriteString("  " + pad(r.term, width) + strings.ReplaceAll(r.means, "\n", indent) + "\n")
+	}
+}
 
-With an exit status of 1, 2 or 4 there is nothing on stdout, except for what
-lint, verify and fsck found, what import could do, and what init --client shows
-before it writes. A reader that closes the pipe early (mwp map | head) is no
-error.
+// exitCodes is the contract that exitCode keeps.
+func exitCodes() []row {
+	return []row{
+		{"0", "done; there may be warnings on stderr"},
+		{"1", `the command's own negative answer: there is no map because a file has
+mistakes or another tool owns the directory; lint found errors, or more
+warnings than --max-warnings; a module may not be used, or is not what
+was pinned; fsck found damage; a guard of verify failed or did not
+run; doctor found something broken`},
+		{"2", `the command line makes no sense; the answer of verify --hook claude is
+no, because only this status blocks there`},
+		{"3", `the output is complete, and --strict (or [budgets] policy = "error")
+found errors in it, or it is read-only`},
+		{"4", `the environment: no root, a target outside of it, a file that cannot be
+read or written, a repository that cannot be asked, a cache that gave a
+wrong answer (--verify-cache)`},
+		{"129", "ended by SIGHUP"},
+		{"130", "ended by Ctrl-C"},
+		{"143", "ended by SIGTERM"},
+	}
+}
 
-Examples:
-  mwp map src --strict > map.json || echo "exit status $?"
-      a map that may not go over its budgets
-  mwp cache fsck || mwp cache clean
-      remove a damaged cache
-`
+const exitCodesNote = `With an exit status of 1, 2 or 4 there is nothing on stdout, except for what
+lint, verify, doctor and fsck found, what import could do, and what init
+--client shows before it writes. A reader that closes the pipe early (mwp map |
+head) is no error.`
 
-// variablesText lists the environment, from the table of flags.
-func variablesText() []byte {
+func exitCodesText() []byte {
 	var b strings.Builder
-	b.WriteString(`A flag on the command line comes before its variable, and that before the
-configuration. Flags that only repeat another one have no variable, and what
-somebody has to say each time has none.
+	b.WriteString("The exit status of mwp:\n\n")
+	writeRows(&b, exitCodes(), 5)
+	b.WriteString("\n" + exitCodesNote + "\n\nExamples:\n")
+	writeExamples(&b, []example{
+		{`mwp map src --strict > map.json || echo "exit status $?"`, "a map that may not go over its budgets"},
+		{"mwp cache fsck || mwp cache clean", "remove a damaged cache"},
+	})
+	return []byte(b.String())
+}
 
-`)
+// flagVariables lists the variables that stand for flags, from the table.
+func flagVariables() []row {
+	var rows []row
 	seen := map[string]bool{}
-	row := func(fs []*flagSpec) {
+	add := func(fs []*flagSpec) {
 		for _, f := range fs {
 			if new(options).setter(f) == nil || seen[f.name] || f.noVariable {
 				continue
 			}
 			seen[f.name] = true
-			b.WriteString("  " + pad(variable(f), 20) + f.help + "\n")
+			rows = append(rows, row{variable(f), f.help})
 		}
 	}
-	row(globalFlags[:])
+	add(globalFlags[:])
 	for _, c := range commands {
-		row(c.flags)
+		add(c.flags)
 	}
-	b.WriteString(`
-  MWP_TRUST_KEY       the key that signs results of guards, instead of this
-                      user's: a secret of at least 16 bytes
-  MWP_LOG             error, warn, info or debug: as -q, nothing, -v and -vv
-  MWP_DEBUG           hash: what went into each key; panic: stacks; or both
-  NO_COLOR            no colours, unless --color always
-  CLICOLOR_FORCE      colours in pipes too; TERM=dumb has none
+	return rows
+}
 
-Examples:
-  MWP_BUDGET=l2=none,l3=4000 mwp map src
-      several budgets in one variable
-  MWP_DEBUG=hash mwp map src --fresh > /dev/null
-      what the map's keys were made of
-`)
+// otherVariables lists those that stand for no flag.
+func otherVariables() []row {
+	return []row{
+		{"MWP_TRUST_KEY", "the key that signs results of guards, instead of this\nuser's: a secret of at least 16 bytes"},
+		{"MWP_LOG", "error, warn, info or debug: as -q, nothing, -v and -vv"},
+		{"MWP_DEBUG", "hash: what went into each key; panic: stacks; or both"},
+		{"NO_COLOR", "no colours, unless --color always"},
+		{"CLICOLOR_FORCE", "colours in pipes too; TERM=dumb has none"},
+	}
+}
+
+const variablesNote = `A flag on the command line comes before its variable, and that before the
+configuration. Flags that only repeat another one have no variable, and what
+somebody has to say each time has none.`
+
+func variablesText() []byte {
+	var b strings.Builder
+	b.WriteString(variablesNote + "\n\n")
+	writeRows(&b, flagVariables(), 20)
+	b.WriteString("\n")
+	writeRows(&b, otherVariables(), 20)
+	b.WriteString("\nExamples:\n")
+	writeExamples(&b, []example{
+		{"MWP_BUDGET=l2=none,l3=4000 mwp map src", "several budgets in one variable"},
+		{"MWP_DEBUG=hash mwp map src --fresh > /dev/null", "what the map's keys were made of"},
+	})
 	return []byte(b.String())
 }

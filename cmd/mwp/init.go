@@ -131,7 +131,7 @@ func (a *app) initText(r *mwp.InitResult, cwd string) string {
 	for _, path := range r.Made {
 		if path != context && filepath.Base(path) == "example.mwp-context.md" {
 			// Beside an instruction file a text of ours would be read twice.
-			b.WriteString("  mv " + shellWord(show(path)) + " " + shellWord(show(context)) + ", for what is not in " + show(r.InstructionFile) + "\n")
+			b.WriteString("  mv " + shellWord(show(path)) + " " + shellWord(show(context)) + ", for what is not in " + show(r.Beside) + "\n")
 		}
 		if path == context {
 			b.WriteString("  edit " + shellWord(show(path)) + ", whose text is an example\n")

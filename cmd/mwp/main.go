@@ -103,6 +103,12 @@ func (a *app) run(args []string) error {
 		return a.runLint()
 	case "targets":
 		return a.runTargets()
+	case "doctor":
+		return a.runDoctor()
+	case "status":
+		return a.runStatus()
+	case "report":
+		return a.runReport()
 	case "verify":
 		return a.runVerify()
 	case "serve-mcp":

@@ -138,7 +138,9 @@ func unknownCommand(w string) error {
 		names = append(names, c.name)
 	}
 	hint := "see `mwp help` for the commands"
-	if s := containing(w, names); s != "" {
+	if slices.Contains(cmdHelp.choices, w) {
+		hint = "mwp help " + w
+	} else if s := containing(w, names); s != "" {
 		hint = "did you mean " + s + "?"
 	} else if s := mwp.Suggest(w, names); s != "" {
 		hint = "did you mean " + s + "?"

@@ -92,6 +92,8 @@ func TestExitStatus(t *testing.T) {
 		{"lint --format sarif dev", 0},
 		{"targets", 0},
 		{"targets dev --json", 0},
+		{"status", 0},
+		{"status dev --json", 0},
 		{"explain dev --graph mermaid", 0},
 		{"import --check", 0},
 		{"import outdated", 0},
@@ -107,6 +109,9 @@ func TestExitStatus(t *testing.T) {
 		{"verify bad --json", 1},
 		{"verify dev bad --junit", 1},
 		{"lint", 1},
+		{"doctor", 1},
+		{"doctor --json", 1},
+		{"status bad", 1},
 		{"lint bad --json", 1},
 		{"lint warned --max-warnings 0", 1},
 		{"lint warned -q --max-warnings 0", 1},
@@ -166,7 +171,7 @@ func TestExitStatus(t *testing.T) {
 			t.Errorf("mwp %s: exit status %d, want %d; stderr: %s", c.line, got.code, c.want, got.stderr)
 		}
 		words := strings.Fields(c.line)
-		if len(words) > 0 && (words[0] == "lint" || words[0] == "import") && c.want < 2 {
+		if len(words) > 0 && (words[0] == "lint" || words[0] == "import" || words[0] == "doctor") && c.want < 2 {
 			// These print what they found and did, which may be nothing.
 			if strings.Contains(got.stderr, "internal_error") {
 				t.Errorf("mwp %s: stderr %q", c.line, got.stderr)
@@ -343,7 +348,7 @@ func TestAPanicIsOneSentence(t *testing.T) {
 
 func TestSignalsEndARun(t *testing.T) {
 	project(t, small)
-	for _, line := range []string{"map dev/x.ts --fresh", "map --each dev dev/x.ts --fresh", "explain --fresh", "explain --why x", "config", "cache status", "init sub", "lint --fresh", "targets --fresh", "explain --graph dot --fresh", "import", "verify", "verify dev --json", "map dev --verify"} {
+	for _, line := range []string{"map dev/x.ts --fresh", "map --each dev dev/x.ts --fresh", "explain --fresh", "explain --why x", "config", "cache status", "init sub", "lint --fresh", "targets --fresh", "doctor", "status", "status dev", "explain --graph dot --fresh", "import", "verify", "verify dev --json", "map dev --verify"} {
 		for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			cancel(&interrupted{sig})
@@ -437,8 +442,8 @@ func TestTable(t *testing.T) {
 			args = append(args, "dev")
 		}
 		want := 0
-		if c == &cmdPublish {
-			// There is no module here.
+		if c == &cmdPublish || c == &cmdDoctor {
+			// There is no module here, and one context file is invalid.
 			want = 1
 		}
 		if got := try(nil, args...); got.code != want {
@@ -486,6 +491,8 @@ func TestHelp(t *testing.T) {
 	}
 	// The nodes' description is a document of its own, held to the code elsewhere.
 	delete(topics, topicNodes)
+	// The man page is no text for a terminal; TestManPage looks at it.
+	delete(topics, topicMan)
 	if got := try(nil, "help", topicNodes).stdout; got != mwp.NodesDocument() || !strings.Contains(got, "## cascade") {
 		t.Errorf("help nodes = %q", got)
 	}
@@ -579,6 +586,9 @@ func TestBashCompletes(t *testing.T) {
 	if err := os.WriteFile(script, []byte(try(nil, "completion", "bash").stdout), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if got := try(nil, "map", "dev", "--session", "review"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
 	for _, c := range []struct {
 		line string // the last word is being typed
 		want string
@@ -622,6 +632,17 @@ func TestBashCompletes(t *testing.T) {
 		{"mwp init --with", "--with-base"},
 		{"mwp help tar", "targets"},
 		{"mwp map de", ""}, // bash completes the path
+		{"mwp cache show st", ""},
+		{"mwp cache imp", "import"},
+		{"mwp cache import ex", ""},
+		{"mwp doc", "doctor"},
+		{"mwp stat", "status"},
+		{"mwp report --out", "--output"},
+		{"mwp report -o de", "dev"},
+		{"mwp completion bash z", ""},
+		{"mwp help ma", "map\nman"},
+		{"mwp sessions rm re", "review"},
+		{"mwp map --session = re", "review"},
 		{"mwp --root de", "dev"},
 	} {
 		words := strings.Fields(c.line)

@@ -95,6 +95,7 @@ func TestPasswordsStayOut(t *testing.T) {
 		code int
 		want string
 	}{
+		{"doctor --json", 1, "modules_missing"},
 		{"import " + secret, 0, "tag at commit "},
 		{"import " + secret + " --json", 0, `"fetched": false`},
 		{"import --update " + secret, 0, "fetched"},
@@ -110,6 +111,7 @@ func TestPasswordsStayOut(t *testing.T) {
 		{"lint --sarif", 1, "import_secret"},
 		{"lint --format github secret", 1, "import_secret"},
 		{"targets", 0, "secret"},
+		{"doctor", 1, "import_secret"},
 		{"cache show secret/x", 0, ""},
 		// The pin is for everybody, with and without a password.
 		{"map open/x", 0, "Rules behind a password."},

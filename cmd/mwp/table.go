@@ -135,10 +135,11 @@ var (
 	topicExitCodes = "exit-codes"
 	topicVariables = "environment"
 	topicNodes     = "nodes"
+	topicMan       = "man"
 )
 
 var commands = [...]*command{
-	&cmdMap, &cmdVerify, &cmdExplain, &cmdLint, &cmdTargets, &cmdServeMCP, &cmdHook, &cmdImport, &cmdPublish, &cmdInit, &cmdConfig, &cmdCache, &cmdSessions, &cmdVersion, &cmdHelp, &cmdCompletion,
+	&cmdMap, &cmdVerify, &cmdExplain, &cmdLint, &cmdTargets, &cmdDoctor, &cmdStatus, &cmdReport, &cmdServeMCP, &cmdHook, &cmdImport, &cmdPublish, &cmdInit, &cmdConfig, &cmdCache, &cmdSessions, &cmdVersion, &cmdHelp, &cmdCompletion,
 }
 
 var cmdMap = command{
@@ -239,6 +240,56 @@ comes from.`,
 	examples: []example{
 		{"mwp targets", "every directory"},
 		{"mwp targets backend --json --limit 20", "the first rows, for a script"},
+	},
+}
+
+var cmdDoctor = command{
+	name: "doctor", summary: "check the set-up of a project, and say what to do next",
+	usage: []string{"mwp doctor [flags]"},
+	text: `The first line is the verdict, the second one command to type. Then, of the
+whole workspace around the current directory: what is broken, what to look at,
+what could be better, and where everything lies, that of the user too.
+
+It looks at what lint looks at, at guards' results, modules, sessions, clients'
+files, the cache, and how the anchors differ from the current git commit. It
+changes no file, not even in the cache, runs no guard and fetches nothing. Exits
+with 1 only when something is broken. docs/doctor.md explains every finding.`,
+	flags:   []*flagSpec{&flagJSON},
+	noPaths: true,
+	examples: []example{
+		{"mwp doctor", "what to do next"},
+		{"mwp doctor --json", "the findings, for a script"},
+	},
+}
+
+var cmdStatus = command{
+	name: "status", summary: "show a workspace on one screen: budgets, guards, verdict",
+	usage: []string{"mwp status [target] [flags]"},
+	text: `Members, context files, how much of its cap each layer spends, guards, modules,
+cache, sessions and clients, in 80 columns and 24 lines; at the end the verdict
+of mwp doctor and its next command. The budgets are those of the target's map,
+or without a target of the map that comes nearest to a cap. It changes no file.`,
+	flags: []*flagSpec{&flagJSON},
+	words: 1,
+	examples: []example{
+		{"mwp status", "the workspace at a glance"},
+		{"mwp status backend/src --ascii", "the budgets of one target's map, in ASCII"},
+	},
+}
+
+var cmdReport = command{
+	name: "report", summary: "write one HTML page about the workspace",
+	usage: []string{"mwp report [target] -o FILE [flags]"},
+	text: `The page shows every directory with context, what each file adds, budgets,
+guards and their results, what lint finds, and some maps with what is in them,
+what is not and why, and what they were computed from. A target's map comes
+first. The page needs no network and no other file, and what it leaves out of a
+large workspace it counts. The command runs no guard and fetches nothing.`,
+	flags: []*flagSpec{&flagOutput, &flagNow, &flagFloating, &flagFresh, &flagVerify},
+	words: 1,
+	examples: []example{
+		{"mwp report -o map.html", "to open in a browser, or to keep with a build"},
+		{"mwp report backend/src/api -o map.html", "with the map of that directory first"},
 	},
 }
 
@@ -422,13 +473,14 @@ var cmdVersion = command{
 
 var cmdHelp = command{
 	name: "help", summary: "explain a command, exit codes, environment or nodes",
-	usage:   []string{"mwp help [command|exit-codes|environment|nodes]"},
-	text:    "Without an argument, lists the commands.",
+	usage:   []string{"mwp help [command|exit-codes|environment|nodes|man]"},
+	text:    "Without an argument, lists the commands. With man, prints all of it as a page\nfor the program man.",
 	words:   1,
-	choices: []string{"map", "verify", "explain", "lint", "targets", "serve-mcp", "hook", "import", "publish", "init", "config", "cache", "sessions", "version", "completion", "exit-codes", "environment", "nodes"},
+	choices: []string{"map", "verify", "explain", "lint", "targets", "doctor", "status", "report", "serve-mcp", "hook", "import", "publish", "init", "config", "cache", "sessions", "version", "completion", "exit-codes", "environment", "nodes", "man"},
 	examples: []example{
 		{"mwp help map", "everything about one command"},
 		{"mwp help exit-codes", "what the exit status means"},
+		{"mwp help man > ~/.local/share/man/man1/mwp.1", "for `man mwp`"},
 	},
 }
 

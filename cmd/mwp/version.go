@@ -3,6 +3,7 @@ package main
 import (
 	"runtime/debug"
 	"strconv"
+	"strings"
 
 	"github.com/model-workspace-protocol/mwp"
 )
@@ -13,7 +14,15 @@ type build struct {
 	modified        bool
 }
 
+// stamp is set by the linker in the programs of a release (cmd/mwp-release), whose build
+// information has no version: VERSION, then with commas COMMIT, if it is known, and
+// "modified".
+var stamp string
+
 func buildVersion() build {
+	if stamp != "" {
+		return stamped(stamp)
+	}
 	b := build{version: "(devel)"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -31,6 +40,11 @@ func buildVersion() build {
 		}
 	}
 	return b
+}
+
+func stamped(s string) build {
+	parts := append(strings.Split(s, ","), "", "")
+	return build{version: parts[0], commit: parts[1], modified: parts[2] != ""}
 }
 
 func (a *app) runVersion() error {

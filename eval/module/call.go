@@ -46,12 +46,12 @@ func (s *Store) fetcher() (string, error) {
 	if found, err := exec.LookPath(fetcherName); err == nil {
 		return found, nil
 	}
-	return "", noFetcher(beside+" and on PATH", nil)
+	return "", noFetcher("neither at "+show(beside)+" nor on PATH", nil)
 }
 
 func noFetcher(where string, cause error) error {
 	return &Error{
-		Code: FetcherMissing, Message: "the program " + fetcherName + ", which fetches modules, is not at " + show(where),
+		Code: FetcherMissing, Message: "the program " + fetcherName + ", which fetches modules, is " + where,
 		Hint: "go install github.com/model-workspace-protocol/mwp/cmd/mwp-git@latest", cause: cause,
 	}
 }
@@ -81,7 +81,7 @@ func (s *Store) ask(ctx context.Context, r protocol.Request) (protocol.Response,
 			Hint: "check the network and try again; a module that was fetched once needs none", cause: limited.Err(),
 		}
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, exec.ErrNotFound):
-		return protocol.Response{}, noFetcher(path, err)
+		return protocol.Response{}, noFetcher("not at "+show(path), err)
 	}
 	e := &Error{Code: FetcherFailed, Message: show(path) + ": " + show(reason(err).Error()), cause: err}
 	if last != "" {

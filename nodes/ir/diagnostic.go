@@ -73,6 +73,7 @@ const (
 	ImportUnclean         Code = "import_unclean"
 	ImportSecret          Code = "import_secret"
 	ModuleNote            Code = "module_note"
+	ModuleEmpty           Code = "module_empty"
 	LFSPointer            Code = "lfs_pointer"
 )
 

@@ -45,6 +45,8 @@ type Map struct {
 	// Modules lists the modules that the map draws on, in the order in which its
 	// imports name them.
 	Modules []Module `json:"modules"`
+	// Signals is nil, and not in the JSON, unless [signals] asks for it (D-83).
+	Signals []Signal `json:"signals,omitzero"`
 	Budgets Budgets  `json:"budgets"`
 	// TokenCounter names the counter behind every token number (D-39).
 	TokenCounter  string         `json:"token_counter"`
@@ -172,6 +174,22 @@ type Listed struct {
 	Path string `json:"path"`
 	// Module is the module that brought a pipeline, else "".
 	Module string `json:"module,omitempty"`
+}
+
+// What a Signal is to the target: its test, or what it tests.
+const (
+	SignalTest   = "test"
+	SignalSource = "source"
+)
+
+// Signal is a file that belongs to the target by its name. Nobody declared it and
+// nothing opened it, so it is no entry of a layer (D-83).
+type Signal struct {
+	// Kind is SignalTest or SignalSource.
+	Kind string `json:"kind"`
+	Path string `json:"path"`
+	// Rule is the convention that names the file, a star for the source's name.
+	Rule string `json:"rule"`
 }
 
 // Budgets holds the token caps by layer; nil means no cap (D-38).

@@ -77,6 +77,15 @@ func AppendJSON(dst []byte, m *Map, form Form) []byte {
 		w.field("sha").str(m.SHA)
 		w.close('}')
 	})
+	if m.Signals != nil {
+		list(w.field("signals"), m.Signals, func(w *jsonWriter, s *Signal) {
+			w.open('{')
+			w.field("kind").str(s.Kind)
+			w.field("path").str(s.Path)
+			w.field("rule").str(s.Rule)
+			w.close('}')
+		})
+	}
 	w.field("budgets").open('{')
 	for i := range LayerCount {
 		w.field("l" + strconv.Itoa(i)).optionalInt(*m.Budgets.At(i))
