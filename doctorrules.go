@@ -336,7 +336,12 @@ func anchorUncommitted(f *doctorFacts) []DoctorFinding {
 			continue
 		}
 		c.add(g.path + " (" + g.how + ")")
-		word, ok := commandWord(g.path)
+		name := g.path
+		if g.how == changeNew && path.Base(path.Dir(name)) == ".mwp" {
+			// All of a new state directory belongs to the repository; what does not ignores itself.
+			name = path.Dir(name)
+		}
+		word, ok := commandWord(name)
 		switch {
 		case command != "" || !ok:
 		case g.how == changeNew:

@@ -92,7 +92,7 @@ var doctorCases = []struct {
 	{"anchor_is_file", render.DoctorSuggestion, func(f *doctorFacts) { f.anchor.plain = true }, "is a file", "mv .mwp .mwp.file && mv .mwp.d .mwp && mv .mwp.file .mwp/config.toml"},
 	{"anchor_uncommitted", render.DoctorSuggestion, func(f *doctorFacts) {
 		f.git.changes = []anchorChange{{".mwp/modules.lock", changeNew, false}, {".mwp/config.toml", changeMade, false}}
-	}, ".mwp/modules.lock (not committed)\n      .mwp/config.toml (changed)", "git add -- .mwp/modules.lock"},
+	}, ".mwp/modules.lock (not committed)\n      .mwp/config.toml (changed)", "git add -- .mwp"},
 	{"manual_scripts", render.DoctorSuggestion, func(f *doctorFacts) {
 		f.manual = manualFacts{[]manualScript{{"scripts/concat-context.sh", "concat-context.sh"}}, []string{".mwpignore"}}
 	}, "scripts/concat-context.sh: mwp map TARGET --render markdown --annotate", ""},

@@ -143,7 +143,7 @@ func (v *verifying) record(ctx context.Context, g *nodes.PlannedGuard, line *ir.
 		return nil
 	})
 	if problem != "" {
-		v.notice(ir.RecordDamaged, problem, "what could be read was kept")
+		v.damaged(problem)
 	}
 	if err != nil && ctx.Err() == nil {
 		v.forgets(err.Error(), "")
@@ -226,7 +226,7 @@ func (w *Workspace) Override(ctx context.Context, q OverrideRequest) (*VerifyRes
 		return nil
 	})
 	if problem != "" {
-		v.notice(ir.RecordDamaged, problem, "what could be read was kept")
+		v.damaged(problem)
 	}
 	if err != nil {
 		return nil, guardError(err)

@@ -117,6 +117,11 @@ func (v *verifying) notice(code ir.Code, message, hint string) {
 	v.run.notices = append(v.run.notices, ir.Diagnostic{Code: code, Severity: ir.SeverityWarning, Message: message, Hint: hint})
 }
 
+// damaged says what is wrong with the results that were there.
+func (v *verifying) damaged(problem string) {
+	v.notice(ir.RecordDamaged, filepath.Join(v.store.Path, guard.LedgerName)+": "+problem, "what could be read was kept")
+}
+
 // foreign says what in trust.lock does not count.
 func (v *verifying) foreign(d *guard.Decisions) {
 	file := filepath.Join(v.store.Path, guard.TrustName)
