@@ -96,7 +96,7 @@ func trustOutdated(f *doctorFacts) []DoctorFinding {
 	if f.trust != TrustOutdated || f.guards.Total() == f.guards.static {
 		return nil
 	}
-	return finding("trust_outdated", "the [trust] tables changed since you let programs run the guards here, so they run none until you say so again", "mwp verify")
+	return finding("trust_outdated", "the [trust] tables changed since you let programs run the guards here, so they run none until you say so again at a terminal", "mwp verify")
 }
 
 func notAnchored(f *doctorFacts) []DoctorFinding {

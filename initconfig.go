@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/model-workspace-protocol/mwp/nodes"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
@@ -62,6 +63,10 @@ func (s *scaffold) config() string {
 # [modules]
 # allow = ["https://github.com/your-organisation/"]
 
+# Whether a map names the tests beside its target, found by their names.
+# [signals]
+# tests = true
+
 # How large the cache of computed maps may grow.
 # [cache]
 # max_size = "256MiB"
@@ -96,8 +101,7 @@ func stub(name, imports string) string {
 ` + imports + `---
 # ` + name + `
 
-What this directory is for, and what to know before changing anything in it.
-`
+` + nodes.ExampleText + "\n"
 }
 
 // quoteTOML returns s as a basic string.

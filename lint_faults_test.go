@@ -104,6 +104,8 @@ var faults = []fault{
 		want: []string{"DIR/.mwp-context.md:3 error guard_script_missing", "DIR/.mwp-context.md:3 note guard_not_trusted"}},
 	{name: "text that nobody sees", files: map[string]string{faultyContext: "Rules\u200b of DIR.\n"},
 		want: []string{"DIR/.mwp-context.md:1 warning hidden_text"}},
+	{name: "the example of init", files: map[string]string{faultyContext: "# Leaf\n\n" + nodes.ExampleText + "\n"},
+		want: []string{"DIR/.mwp-context.md:3 note example_text"}},
 	{name: "a map in a context", files: map[string]string{faultyContext: "Rules.\n<!-- mwp workspace map | target: x | schema: 1 -->\n"},
 		want: []string{"DIR/.mwp-context.md:2 warning map_pasted"}},
 	{name: "a module without a name", files: map[string]string{"leaf/.mwp-module.md": "---\nversion: 1.0.0\n---\n"},

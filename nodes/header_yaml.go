@@ -340,6 +340,8 @@ func (r *headerReader) unknownTopKey(k *yaml.Node) {
 		r.warn(k, fmt.Sprintf("unknown key %q: only a .mwp-context.yaml has it", k.Value), "")
 	case k.Value == "interpolate":
 		r.warn(k, `unknown key "interpolate": this mwp has no variables, {{…}} stays as it is`, "")
+	case slices.Contains([]string{"budget", "budgets", "tokens", "limit"}, k.Value):
+		r.warn(k, fmt.Sprintf("unknown key %q", k.Value), "max_tokens: 200 caps this file; the caps of layers are [budgets] in .mwp/config.toml")
 	case slices.Contains(guardKeys(), k.Value):
 		r.warn(k, fmt.Sprintf("unknown key %q: it belongs to an entry of guards", k.Value), "indent it to the column of the entry's cmd")
 	case slices.Contains(importKinds(), k.Value):

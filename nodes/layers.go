@@ -57,7 +57,7 @@ type LayersValue struct {
 }
 
 var layersKind = graph.Define(graph.Definition[LayersValue, Layers]{
-	Name: "layers", Version: 4, Order: 50,
+	Name: "layers", Version: 5, Order: 50,
 	Params: codeLayers,
 	Value: func(c *cas.Coder, v *LayersValue) {
 		cas.Slice(c, &v.Candidates, codeCandidate)

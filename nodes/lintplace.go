@@ -251,7 +251,7 @@ func (p *placing) document(s Source) error {
 }
 
 // pasted looks for a map in a context file: whoever reads the next map could not
-// tell where it begins (D-59).
+// tell where it begins (D-59). It also looks for the example that nobody replaced.
 func (p *placing) pasted(s Source) error {
 	f, err := graph.Need(p.r, graph.File{Path: s.Real})
 	if err != nil || f.Type != graph.Regular {
@@ -261,8 +261,15 @@ func (p *placing) pasted(s Source) error {
 		line, _ := position(f.Bytes, i)
 		p.add(ir.MapPasted, ir.SeverityWarning, s.Path, line, "delete the pasted map", "the text holds the first line of a workspace map")
 	}
+	if i := bytes.Index(f.Bytes, []byte(ExampleText)); i >= 0 {
+		line, _ := position(f.Bytes, i)
+		p.add(ir.ExampleText, ir.SeverityNote, s.Path, line, "write what holds here, or delete the file", "this is still the example of `mwp init`, and maps carry it")
+	}
 	return nil
 }
+
+// ExampleText is the text of a context file that init makes (D-76).
+const ExampleText = "What this directory is for, and what to know before changing anything in it."
 
 // imports reports on the closure of one document, and returns it.
 func (p *placing) imports(s Source, h *Header) (c ClosureValue, err error) {

@@ -613,11 +613,11 @@ https://EXAMPLE.org/o/rules@v2 tag $B
 `, "a/x", nil, `
 included L0/50 .mwp/config.toml
 included L1/50 a/.mwp-context.md
+expanded L3/49 .mwp/modules/$B/.mwp-module.md
 expanded L3/49 .mwp/modules/$A/.mwp-module.md
 deduplicated L3/49 .mwp/modules/$A/.mwp-module.md (by a/.mwp-context.md)
-expanded L3/49 .mwp/modules/$B/.mwp-module.md
-included L3/48 .mwp/modules/$A/r.md
 included L3/48 .mwp/modules/$B/r.md
+included L3/48 .mwp/modules/$A/r.md
 module rules .mwp/modules/$A/.mwp-module.md from https://example.org/o/rules.git@v1
 module rules .mwp/modules/$B/.mwp-module.md from https://EXAMPLE.org/o/rules@v2
 warning module_version_conflict .mwp/modules/$B/.mwp-module.md

@@ -88,10 +88,21 @@ func compareCandidates(a, b Candidate) int {
 		ir.ComparePaths(rootAsEmpty(a.Dir), rootAsEmpty(b.Dir)),
 		cmp.Compare(anchorFirst(a), anchorFirst(b)),
 		cmp.Compare(a.ImportDepth, b.ImportDepth),
+		ir.ComparePaths(a.sortPath(), b.sortPath()),
 		ir.ComparePaths(a.Source, b.Source),
 		cmp.Compare(a.Section, b.Section),
 		cmp.Compare(a.Declared, b.Declared),
 	)
+}
+
+// sortPath is a candidate's source path, and of a module's file the path that it would have
+// if modules were not kept by commit: an update of one module must not move the text of
+// another. By the path alone, as D-22 has it, it would.
+func (k *Candidate) sortPath() string {
+	if k.Origin == nil || k.Origin.URL == "" {
+		return k.Source
+	}
+	return ".mwp/modules/" + k.Origin.URL + "/" + k.Origin.Path
 }
 
 // rootAsEmpty makes "." the smallest path in segment order.

@@ -25,7 +25,7 @@ type ParsedValue struct {
 }
 
 var parsedKind = graph.Define(graph.Definition[ParsedValue, Parsed]{
-	Name: "parsed", Version: 3, Order: 5,
+	Name: "parsed", Version: 4, Order: 5,
 	Params: func(c *cas.Coder, n *Parsed) { n.Syntax.code(c); c.Digest(&n.Digest) },
 	Value: func(c *cas.Coder, v *ParsedValue) {
 		codeDocument(c, &v.Document)

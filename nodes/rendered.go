@@ -87,7 +87,7 @@ type RenderedValue struct {
 }
 
 var renderedKind = graph.Define(graph.Definition[RenderedValue, Rendered]{
-	Name: "rendered", Version: 6, Order: 80,
+	Name: "rendered", Version: 7, Order: 80,
 	Params: func(c *cas.Coder, n *Rendered) {
 		codeMapParams(c, &n.Map)
 		c.Uint8((*uint8)(&n.Format))
@@ -141,6 +141,12 @@ func (n Rendered) Compute(r graph.Reader) (v RenderedValue, err error) {
 		if w.Severity != ir.SeverityNote {
 			v.Notices = append(v.Notices, w)
 		}
+	}
+	if a := m.IR.Anchors; a.Workspace == "" && a.Project == "" && len(m.IR.Trace) == 0 {
+		v.Notices = append(v.Notices, ir.Diagnostic{
+			Code: ir.NotAnchored, Severity: ir.SeverityNote, Message: "the map is empty: there is no .mwp here or above, and no context file on the way to the target",
+			Hint: "`mwp init` makes a first one",
+		})
 	}
 	switch n.Format {
 	case JSON:

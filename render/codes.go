@@ -67,6 +67,8 @@ var codeSummaries = sync.OnceValue(func() map[ir.Code]string {
 		ir.NonMarkdownImport:         "An imported file is neither Markdown nor plain text.",
 		ir.ImportUnclean:             "An import's path is spelled in a roundabout way.",
 		ir.ImportSecret:              "An import's URL carries a password or token.",
+		ir.ExampleText:               "A context file still has the text that `mwp init` wrote.",
+		ir.NotAnchored:               "A map is empty because nothing was set up.",
 		ir.ModuleEmpty:               "A module lists nothing, so that importing it brings nothing.",
 		ir.ModuleNote:                "Something about a module was odd when it was fetched.",
 		ir.ContextBesideInstructions: "A context file stands beside another tool's instruction file.",

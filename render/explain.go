@@ -166,6 +166,11 @@ func mentioned(m *ir.Map, file string) string {
 	case listed(m.Notes):
 		return "listed as a project note: named in the map, never opened"
 	}
+	for _, s := range m.Signals {
+		if s.Path == file {
+			return "listed under Signals, by the rule " + ir.EscapeControls(s.Rule) + ": named in the map, never opened"
+		}
+	}
 	for i := range m.SubApplications {
 		if s := &m.SubApplications[i]; path.Clean(s.Path) == file {
 			return "listed as a sub-application: " + ir.EscapeControls(s.Reason)

@@ -84,7 +84,11 @@ func parse(args []string) (*invocation, error) {
 			value = args[i]
 		default:
 			if mistake == nil {
-				mistake = misspelt(v.seeHelp(), "%s needs a value: %s %s", as, as, spec.arg)
+				what := as + " " + spec.arg
+				if spec.values != nil {
+					what += ", one of " + strings.Join(spec.values(), ", ")
+				}
+				mistake = misspelt(v.seeHelp(), "%s needs a value: %s", as, what)
 			}
 			continue
 		}

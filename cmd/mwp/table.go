@@ -480,7 +480,7 @@ var cmdHelp = command{
 	examples: []example{
 		{"mwp help map", "everything about one command"},
 		{"mwp help exit-codes", "what the exit status means"},
-		{"mwp help man > ~/.local/share/man/man1/mwp.1", "for `man mwp`"},
+		{"mwp help man > mwp.1 && man ./mwp.1", "the same as a page of man"},
 	},
 }
 

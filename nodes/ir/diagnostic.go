@@ -41,6 +41,7 @@ const (
 	SessionInvalid          Code = "session_invalid"
 	SessionUnknown          Code = "session_unknown"
 	SessionUnusable         Code = "session_unusable"
+	NotAnchored             Code = "not_anchored"
 )
 
 // Codes that appear in a map's warnings.
@@ -84,6 +85,7 @@ const (
 	ContextNameCase           Code = "context_name_case"
 	ContextClosed             Code = "context_closed"
 	MapPasted                 Code = "map_pasted"
+	ExampleText               Code = "example_text"
 	MaxTokensNoEffect         Code = "max_tokens_no_effect"
 	SchemaMissing             Code = "schema_missing"
 	MemberMissing             Code = "member_missing"
