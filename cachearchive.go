@@ -49,7 +49,7 @@ func (w *Workspace) ExportCache(ctx context.Context, out io.Writer) (*CacheArchi
 	if err != nil {
 		return nil, guardError(err)
 	}
-	x := &exporter{s: s, reached: map[cas.Key]reached{}}
+	x := &exporter{s: s, reached: map[cas.Key]*reached{}}
 	slots := x.slots()
 	if err := x.walk(ctx, fromOf(p, s.candidate)); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ type exporter struct {
 	tasks []graph.Task
 
 	mu      sync.Mutex
-	reached map[cas.Key]reached // guarded by mu
+	reached map[cas.Key]*reached // guarded by mu
 }
 
 // reached is a node's trace as it stands.
@@ -88,6 +88,9 @@ type reached struct {
 	value  cas.Digest
 	inline bool
 	trace  []byte
+	needs  []cas.Key
+	// run is set for what came of a guard, and for all that rests on it.
+	run, settled bool
 }
 
 // slots returns every answer that holds now, in the order of keys, without the time
@@ -118,7 +121,7 @@ func (x *exporter) slots() []cas.Entry {
 			}
 			task = n
 		}
-		if ok, _ := x.s.world.Check(slot, kindByName); !ok {
+		if ok, _ := x.s.world.Check(slot, kindByName); !ok || slices.ContainsFunc(slot.Leaves, restsOnRun) {
 			continue
 		}
 		if task != nil {
@@ -129,6 +132,12 @@ func (x *exporter) slots() []cas.Entry {
 	}
 	sortEntries(out)
 	return out
+}
+
+// restsOnRun reports whether a fact is what came of a guard. Such results go to another
+// machine by the file that is for that, and only by it (D-117).
+func restsOnRun(l eval.SlotLeaf) bool {
+	return l.Kind == graph.RecordKind.Name && !bytes.Equal(l.State, graph.RecordKind.EncodeValue(graph.RecordState{}))
 }
 
 // maxExported bounds the answers in an archive.
@@ -159,12 +168,36 @@ func (x *exporter) walk(ctx context.Context, from string) error {
 }
 
 func (x *exporter) observe(e eval.Event) {
-	if e.Trace == nil {
+	r := &reached{value: e.Value}
+	switch {
+	case e.Trace != nil:
+		r.inline, r.trace = e.Trace.HasInline, graph.EncodeTrace(e.Trace)
+		for _, g := range e.Trace.Groups {
+			for _, d := range g {
+				r.needs = append(r.needs, graph.ID(d.Task))
+			}
+		}
+	case e.Task.Kind().Name == graph.RecordKind.Name:
+		r.run = e.Value != cas.Sum(graph.RecordKind.EncodeValue(graph.RecordState{}))
+	default:
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.reached[e.ID] = reached{e.Value, e.Trace.HasInline, graph.EncodeTrace(e.Trace)}
+	x.reached[e.ID] = r
+}
+
+// restsOnRun is restsOnRun for a node.
+func (x *exporter) restsOnRun(id cas.Key) bool {
+	r := x.reached[id]
+	if r == nil {
+		return false
+	}
+	if !r.settled {
+		r.settled = true
+		r.run = r.run || slices.ContainsFunc(r.needs, x.restsOnRun)
+	}
+	return r.run
 }
 
 // records returns the reached traces that the store has, with their values. One that it
@@ -173,7 +206,7 @@ func (x *exporter) records() []cas.Entry {
 	var out []cas.Entry
 	values := map[cas.Digest]bool{}
 	for id, r := range x.reached {
-		if !slices.ContainsFunc(x.s.store.Actions(id), func(b []byte) bool { return bytes.Equal(b, r.trace) }) {
+		if r.trace == nil || x.restsOnRun(id) || !slices.ContainsFunc(x.s.store.Actions(id), func(b []byte) bool { return bytes.Equal(b, r.trace) }) {
 			continue
 		}
 		if !r.inline && !values[r.value] {
@@ -212,9 +245,12 @@ func (w *Workspace) ImportCache(ctx context.Context, in io.Reader, anybody bool)
 		return nil, guardError(err)
 	}
 	if err := cmp.Or(w.anchorHere(s.candidate), s.area.Check(), tryWrite(s.area.Dir())); err != nil {
-		return &CacheArchive{Ignored: fmt.Errorf("the cache cannot be written: %w", err)}, nil
+		return &CacheArchive{Ignored: fmt.Errorf("the cache cannot be written: %w", Innermost(err))}, nil
 	}
-	f, size, err := privateCopy(in)
+	f, size, err := privateCopy(ctx, in)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, environment(ir.Unreadable, err, "", "cannot copy the archive: %s", reason(err))
 	}
@@ -242,19 +278,34 @@ func (w *Workspace) ImportCache(ctx context.Context, in io.Reader, anybody bool)
 }
 
 // privateCopy copies an archive to where nobody changes it between the check of its
-// bytes and their use.
-func privateCopy(in io.Reader) (*os.File, int64, error) {
+// bytes and their use. What comes through a pipe may never end; then the copy is left to
+// the end of the process.
+func privateCopy(ctx context.Context, in io.Reader) (*os.File, int64, error) {
 	f, err := os.CreateTemp("", "mwp-archive-")
 	if err != nil {
 		return nil, 0, err
 	}
-	n, err := io.Copy(f, io.LimitReader(in, cas.MaxArchive+1))
-	if err != nil {
-		f.Close()
-		os.Remove(f.Name())
-		return nil, 0, err
+	// Where an open file may lose its name, nothing is left of it whatever happens.
+	os.Remove(f.Name())
+	type copied struct {
+		n   int64
+		err error
 	}
-	return f, n, nil
+	done := make(chan copied, 1)
+	go func() {
+		n, err := io.Copy(f, io.LimitReader(in, cas.MaxArchive+1))
+		done <- copied{n, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	case c := <-done:
+		if c.err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+		return f, c.n, c.err
+	}
 }
 
 // count counts an entry, and refuses what an export does not write.
@@ -274,8 +325,9 @@ func (c *CacheArchive) count(e cas.Entry) error {
 	return nil
 }
 
-// pendingImport is how many bytes are taken before they are written.
-const pendingImport = 8 << 20
+// pendingImport is how many bytes are taken before they are written, with what it costs to
+// keep an entry in mind.
+const pendingImport, perEntry = 8 << 20, 256
 
 // take adds what the cache lacks; the store itself writes nothing twice. A slot that is
 // there knows this machine's time stamps and stays.
@@ -294,7 +346,7 @@ func (s *session) take(a *cas.Archive) error {
 			}
 			return slots.Write(e.ID, e.Payload)
 		}
-		if pending += len(e.Payload); pending < pendingImport {
+		if pending += len(e.Payload) + perEntry; pending < pendingImport {
 			return nil
 		}
 		pending = 0

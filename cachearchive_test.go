@@ -14,6 +14,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/eval"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 // archiveSecret and another are what two teams have in MWP_TRUST_KEY.
@@ -214,6 +215,59 @@ func TestArchiveHoldsWhatIsReached(t *testing.T) {
 		if r, err := ask(); err != nil || r.Stats.Computed != 0 {
 			t.Errorf("after an export from an empty cache: %v, %d computed", err, r.Stats.Computed)
 		}
+	}
+}
+
+// TestArchiveLeavesResultsBehind: what came of a guard on this machine, and all that says
+// so, goes nowhere by an archive (D-117); a guard that nobody ran is no result.
+func TestArchiveLeavesResultsBehind(t *testing.T) {
+	t.Parallel()
+	guarded := func() *checkout {
+		c := newCheckout(t, archiveSecret)
+		write(t, filepath.Join(c.dir, "a", ".mwp-context.md"), "---\nguards:\n  - cmd: ./secret-check.sh\n---\n# A\n\nRules of a.\n")
+		write(t, filepath.Join(c.dir, "a", "secret-check.sh"), "#!/bin/sh\nexit 1\n")
+		write(t, filepath.Join(c.dir, ".mwp", "config.toml"), "description = \"d\"\n[trust]\nallowed_guards = [\"./secret-check.sh\"]\n")
+		if err := os.Chmod(filepath.Join(c.dir, "a", "secret-check.sh"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := guarded()
+	c.ask(t)
+	if a := guarded().take(t, c.export(t), false); a.Slots != 5 {
+		t.Errorf("before a run %d answers are exported, want 5", a.Slots)
+	}
+	if r, err := c.Verify(context.Background(), VerifyRequest{}); err != nil || len(r.Report.Guards) != 1 || r.Report.Guards[0].Status != ir.FailedCheck {
+		t.Fatalf("Verify = %+v, %v; want one failed guard", r, err)
+	}
+	before, _, _ := c.ask(t)
+	if !strings.Contains(strings.Join(before, ""), "failed") {
+		t.Fatal("no answer says that the guard failed")
+	}
+	b := c.export(t)
+	other := guarded()
+	if a := other.take(t, b, false); a.Ignored != nil {
+		t.Errorf("after a run: %+v", a)
+	}
+	archive, err := cas.OpenArchive(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := archive.Each(func(e cas.Entry) error {
+		if bytes.Contains(e.Payload, []byte("failed")) || bytes.Contains(e.Payload, []byte("exited")) {
+			t.Errorf("an entry of kind %d says what came of the guard", e.Kind)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got, _, served := other.ask(t)
+	if strings.Contains(strings.Join(got, ""), "\"failed\"") {
+		t.Error("another checkout knows the result")
+	}
+	// The run also left a file of discoveries here, which the maps of the root look for.
+	if served == 0 {
+		t.Error("nothing of the archive is of use")
 	}
 }
 

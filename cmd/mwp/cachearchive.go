@@ -27,7 +27,7 @@ func (a *app) cacheExport(ws *mwp.Workspace) error {
 	var b bytes.Buffer
 	c, err := ws.ExportCache(a.ctx, &b)
 	if err != nil {
-		return err
+		return a.cause(err)
 	}
 	if err := a.write(b.Bytes()); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *app) cacheImport(ws *mwp.Workspace) error {
 	if in != nil {
 		defer in.Close()
 		if c, err = ws.ImportCache(a.ctx, in, a.unsigned); err != nil {
-			return err
+			return a.cause(err)
 		}
 	}
 	if a.json {

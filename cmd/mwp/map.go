@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -212,6 +213,10 @@ func (a *app) write(text []byte) error {
 		}
 		// Not Join, which takes "link/.." and a final slash for nothing.
 		file = dir + string(filepath.Separator) + file
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && a.uninterruptible != nil {
+		// A pipe that nobody reads keeps us waiting for ever.
+		a.uninterruptible()
 	}
 	if err := mwp.WriteFile(file, text); err != nil {
 		return failed(err, "write %s", file)
