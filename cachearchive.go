@@ -58,11 +58,19 @@ func (w *Workspace) ExportCache(ctx context.Context, out io.Writer) (*CacheArchi
 		return nil, environment(ir.Unreadable, err, "", "cannot write the cache %s: %s", s.area.Dir(), reason(err))
 	}
 	records := x.records()
-	c := &CacheArchive{Records: len(records), Slots: len(slots)}
+	c := &CacheArchive{}
 	a := cas.NewArchiveWriter(out)
 	for _, e := range append(records, slots...) {
+		if len(e.Payload) > cas.MaxEntry {
+			continue // computed anew elsewhere
+		}
 		if err := a.Add(e); err != nil {
 			return nil, err
+		}
+		if e.Kind == cas.SlotEntry {
+			c.Slots++
+		} else {
+			c.Records++
 		}
 	}
 	c.Bytes, err = a.Close(func(d cas.Digest) cas.Seal {

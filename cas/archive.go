@@ -30,9 +30,9 @@ const (
 	// maxUnpacked bounds what an archive may unpack to: four times the default size of
 	// a cache.
 	maxUnpacked = 1 << 30
-	// maxEntry bounds one entry, which is in memory as a whole. The largest values, maps and
-	// summaries of ten thousand directories, have a few megabytes.
-	maxEntry = 16 << 20
+	// MaxEntry is the size in bytes of the largest entry: 16 MiB, which are in memory as a
+	// whole. Summaries of ten thousand directories have a few.
+	MaxEntry = 16 << 20
 	// MaxArchive is the size in bytes of the largest archive that is read.
 	MaxArchive = maxUnpacked
 )
@@ -90,8 +90,8 @@ func (a *ArchiveWriter) emit(b []byte) error {
 
 // Add appends an entry. Two archives with the same entries in the same order are equal.
 func (a *ArchiveWriter) Add(e Entry) error {
-	if len(e.Payload) > maxEntry {
-		return fmt.Errorf("an entry of %d bytes, the most that an archive takes is %d", len(e.Payload), int64(maxEntry))
+	if len(e.Payload) > MaxEntry {
+		return fmt.Errorf("an entry of %d bytes, the most that an archive takes is %d", len(e.Payload), int64(MaxEntry))
 	}
 	head := make([]byte, 0, entryHead)
 	head = append(head, byte(e.Kind))
@@ -234,7 +234,7 @@ func readEntry(z io.Reader, left *int64) (Entry, error) {
 	}
 	e := Entry{Kind: EntryKind(head[0]), ID: [32]byte(head[5:])}
 	n := int64(binary.LittleEndian.Uint32(head[1:]))
-	if e.Kind < ValueEntry || e.Kind > SlotEntry || n > maxEntry {
+	if e.Kind < ValueEntry || e.Kind > SlotEntry || n > MaxEntry {
 		return e, noArchive("an entry of kind %d with %d bytes", e.Kind, n)
 	}
 	if *left -= n + entryHead; *left < 0 {

@@ -139,8 +139,8 @@ func TestArchiveForged(t *testing.T) {
 		"no deflate":                    resealed([]byte("\xff\xff\xff\xff")),
 		"an unknown kind":               resealed(deflated(head(4, 0, ""))),
 		"kind zero":                     resealed(deflated(head(0, 0, ""))),
-		"an entry larger than any":      resealed(deflated(head(2, maxEntry+1, ""))),
-		"an entry that claims much":     resealed(deflated(head(2, maxEntry, "little"))),
+		"an entry larger than any":      resealed(deflated(head(2, MaxEntry+1, ""))),
+		"an entry that claims much":     resealed(deflated(head(2, MaxEntry, "little"))),
 		"an entry cut off":              resealed(deflated(head(2, 10, "123"))),
 		"a head cut off":                resealed(deflated([]byte{2, 0, 0})),
 		"bytes behind the end":          resealed(append(deflated(head(2, 1, "x")), "more"...)),
@@ -196,8 +196,8 @@ func TestArchiveStops(t *testing.T) {
 	if _, err := OpenArchive(broken{disk}, int64(len(b))); !errors.Is(err, disk) || errors.Is(err, ErrNoArchive) {
 		t.Errorf("OpenArchive on a broken disk: %v", err)
 	}
-	if err := NewArchiveWriter(io.Discard).Add(Entry{Kind: ValueEntry, Payload: make([]byte, maxEntry+1)}); err == nil {
-		t.Error("an entry of more than MaxSize was taken")
+	if err := NewArchiveWriter(io.Discard).Add(Entry{Kind: ValueEntry, Payload: make([]byte, MaxEntry+1)}); err == nil {
+		t.Error("an entry of more than MaxEntry was taken")
 	}
 }
 
