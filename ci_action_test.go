@@ -103,7 +103,8 @@ func (r *ciRunner) step(s ciStep) string {
 	writeFile(r.t, script, s.Run)
 	c := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", script)
 	c.Dir = filepath.Join(r.workspace, filepath.FromSlash(r.interpolate(s.Dir)))
-	c.Env = r.environment()
+	// By PWD a shell knows a directory by the name of a link that leads to it.
+	c.Env = append(r.environment(), "PWD="+c.Dir)
 	for k, v := range s.Env {
 		c.Env = append(c.Env, k+"="+r.interpolate(v))
 	}

@@ -90,7 +90,7 @@ func ciScripts(t *testing.T) map[string][2]string {
 		}
 	}
 	files, err := filepath.Glob("examples/ci/*.sh")
-	if err != nil || len(files) != 2 {
+	if err != nil || len(files) != 3 {
 		t.Fatalf("examples/ci has the scripts %v, %v", files, err)
 	}
 	for _, f := range files {
@@ -260,6 +260,7 @@ func TestCI(t *testing.T) {
 		{"directory", testActionInADirectory},
 		{"bounds", testMapDiffBounds},
 		{"two runs", testTwoRuns},
+		{"gate", testGate},
 		{"recipe", testRecipe},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -476,7 +477,7 @@ mkdir 'c d' && echo 'New.' >'c d/.mwp-context.md' && echo 'touch "$CHECKED.fork"
 		"guard":       {script: "echo console >backend/api/orders.ts", fails: []string{"verify"}},
 		"lock":        {script: "rm .mwp/modules.lock", fails: []string{"import", "lint", "verify"}, log: "error["},
 		"profile":     {script: "touch x", set: map[string]string{"profile": "nobody"}, fails: []string{"lint"}},
-		"cache":       {script: "mkdir -p .mwp/cache && echo x >.mwp/cache/x && git add -f .mwp/cache/x", fails: []string{"gate"}, log: "::error title=mwp::.mwp is a link, or its cache"},
+		"cache":       {script: "mkdir -p .mwp/cache && echo x >.mwp/cache/x && git add -f .mwp/cache/x", fails: []string{"gate"}, log: "::error title=mwp::gate.sh: .mwp has a cache, "},
 		"other case":  {script: "mkdir -p .mwp/Cache && echo x >.mwp/Cache/x && git add -f .mwp/Cache/x", fails: []string{"gate"}},
 		"results":     {script: "echo '{}' >.mwp/guards.cache.json && git add -f .mwp/guards.cache.json", fails: []string{"gate"}},
 		"link":        {script: "mv .mwp state && ln -s state .mwp", fails: []string{"gate"}},
@@ -484,6 +485,8 @@ mkdir 'c d' && echo 'New.' >'c d/.mwp-context.md' && echo 'touch "$CHECKED.fork"
 		"version":     {script: "touch x", set: map[string]string{"version": "v1; touch pwned"}, fails: []string{"install"}, log: "version is empty, path or"},
 		"no base":     {script: "touch x", set: map[string]string{"base": "nothing\n::error::x"}, log: "::warning title=mwp::the base is not in this clone"},
 		"option base": {script: "touch x", set: map[string]string{"base": "--output=pwned"}, log: "::warning title=mwp::the base is not in this clone"},
+		"path base":   {script: "touch x", set: map[string]string{"base": "--path-format=x\n::error::x"}, log: "::warning title=mwp::the base is not in this clone"},
+		"not a base":  {script: "touch x", set: map[string]string{"base": "^HEAD"}, log: "::warning title=mwp::the base is not in this clone"},
 		"odd names":   {script: "for d in '::error title=x::y' 'new\nline'; do printf -- '---\\nlair: 1\\n---\\n' >\"$d/.mwp-context.md\"; done", log: "::warning file=new%0Aline/.mwp-context.md"},
 	} {
 		t.Run("refused "+name, func(t *testing.T) {
@@ -586,10 +589,21 @@ func testMapDiffBounds(t *testing.T, w *ciWorld) {
 	if err := os.Symlink(w.dir, filepath.Join(r.workspace, "way")); err != nil {
 		t.Fatal(err)
 	}
-	for args, want := range map[string]int{"HEAD^1 ../out": 2, "HEAD^1 way": 2, "nothing ../other": 1, "--help ../other": 2, "HEAD": 2, "'' ../other": 2} {
+	for args, want := range map[string]int{"HEAD^1 ../out": 2, "HEAD^1 way": 2, "nothing ../other": 1, "--help ../other": 2, "HEAD": 2, "'' ../other": 2, "--path-format=absolute ../other": 2, "^HEAD ../other": 2} {
 		if out, code := try("", args); code != want || !strings.Contains(out, "map-diff: ") {
 			t.Errorf("map-diff.sh %s: status %d, want %d: %s", args, code, want, out)
 		}
+	}
+	for _, variable := range []string{"MAP_DIFF_TARGETS", "MAP_DIFF_BYTES"} {
+		for _, value := range []string{"abc", "0", "-1", "1.5", "1w pwned;", "9999999999"} {
+			out, code := try(variable+"='"+value+"'", "HEAD^1 ../other")
+			if want := "map-diff: " + variable + " must be a number from 1 to 999999999\n"; code != 2 || out != want {
+				t.Errorf("%s=%s: status %d, printed %q, want 2 and %q", variable, value, code, out, want)
+			}
+		}
+	}
+	if exists(filepath.Join(r.workspace, "pwned")) {
+		t.Error("a limit was run by sed")
 	}
 	if got := w.sh(r.workspace, nil, "git worktree list"); strings.Count(got, "\n") != 1 {
 		t.Errorf("work trees are left: %s", got)
@@ -782,14 +796,151 @@ func testRecipe(t *testing.T, w *ciWorld) {
 	if out, log, status := r.try("set -e\n" + ciBlock(t, "sh")); status != 0 || !r.checked() || !strings.HasSuffix(out, "0 of 5 maps differ\n") {
 		t.Errorf("the lines of docs/ci.md: status %d, stdout %s\n%s", status, out, log)
 	}
-	for name, script := range map[string]string{
-		"a cache under version control": "mkdir -p .mwp/cache && echo x >.mwp/cache/x && git add -f .mwp/cache/x",
-		"a link for the state":          "mv .mwp state && ln -s state .mwp",
-		"a link for the reports":        "ln -s backend mwp-ci",
+	for name, c := range map[string]struct{ script, log string }{
+		"a cache under version control": {"mkdir -p .mwp/cache && echo x >.mwp/cache/x && git add -f .mwp/cache/x", "\ngate.sh: .mwp has a cache, "},
+		"a link for the state":          {"mv .mwp state && ln -s state .mwp", "\ngate.sh: .mwp is a link"},
+		"a link for the reports":        {"ln -s backend mwp-ci", "\nci.sh: OUT must not exist"},
 	} {
-		r, log, status := run(w.change("shipped", script), archive, "VERIFY=yes")
-		if status != 1 || r.checked() || !strings.Contains(log, "ci.sh: ") || exists(filepath.Join(r.workspace, "backend/targets.txt")) {
-			t.Errorf("%s: status %d\n%s", name, status, log)
+		r, log, status := run(w.change("shipped", c.script), archive, "VERIFY=yes")
+		if status != 1 || r.checked() || !strings.Contains("\n"+log, c.log) || exists(filepath.Join(r.workspace, "backend/targets.txt")) {
+			t.Errorf("%s: status %d, the log lacks %q\n%s", name, status, c.log, log)
 		}
+	}
+
+	var lab map[string]struct{ Variables map[string]string }
+	if err := yaml.Unmarshal(readFile(t, "examples/ci/gitlab-ci.yml"), &lab); err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := run("main")
+	for env, computes := range map[string]bool{"KEEP_CACHE=" + lab["context"].Variables["KEEP_CACHE"]: false, "KEEP_CACHE=no": true, "KEEP_CACHE=": true} {
+		r := w.runner("main")
+		r.t, r.env = t, append(r.env, "MWP_VERBOSE=1", env)
+		r.copyPaths(".mwp/cache\n.mwp/modules", first.workspace, r.workspace)
+		_, log, status := r.try("sh '" + script + "'")
+		if n := computedNodes(log); status != 0 || (slices.Max(n) > 0) != computes {
+			t.Errorf("a restored directory and %s: status %d, %v nodes computed\n%s", env, status, n, log)
+		}
+	}
+}
+
+// testGate: the action and ci.sh take no cache from a checkout, wherever the root of the
+// workspace may be in it, nor one that an earlier run left there.
+func testGate(t *testing.T, w *ciWorld) {
+	recipe, err := filepath.Abs("examples/ci/ci.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := readAction(t)
+	// A repository with the state that another one has as a submodule.
+	w.sh(w.dir, nil, `git init --quiet state && cd state && mkdir cache && echo forged >cache/x && echo 'name = "state"' >config.toml && git add . && git commit --quiet -m 1`)
+	const add = " && git add -f . && git commit --quiet -m forged"
+	submodule := "git -c protocol.file.allow=always submodule --quiet add --force '" + w.dir + "/state' "
+	for name, c := range map[string]struct{ script, dir, log string }{
+		"cache above":         {"mkdir -p sub/deep .mwp/cache && touch sub/deep/x && echo forged >.mwp/cache/x" + add, "sub/deep", "../../.mwp has a cache, "},
+		"cache between":       {"mkdir -p sub/deep sub/.mwp.d/Cache && touch sub/deep/x && echo forged >sub/.mwp.d/Cache/x" + add, "sub/deep", "../.mwp.d has a cache, "},
+		"decisions":           {"touch .mwp/trust.lock" + add, ".", ".mwp has a cache, modules, results or decisions"},
+		"decisions above":     {"touch .mwp/trust.lock" + add, "backend", "../.mwp has a cache, "},
+		"link above":          {"git mv .mwp state && ln -s state .mwp" + add, "backend", "../.mwp is a link"},
+		"dangling link":       {"ln -s nothing .mwp.d" + add, "backend/api", "../../.mwp.d is a link"},
+		"submodule":           {"git rm -rq .mwp && rm -rf .mwp && " + submodule + ".mwp" + add, ".", ".mwp is a submodule"},
+		"submodule above":     {submodule + ".mwp.d" + add, "backend", "../.mwp.d is a submodule"},
+		"cache in it":         {submodule + ".mwp/cache" + add, "backend", "../.mwp has a cache, "},
+		"above a submodule":   {submodule + "sub && mkdir .mwp/cache && touch .mwp/cache/x" + add, "sub", "../.mwp has a cache, "},
+		"behind a link":       {"mkdir -p a/b a/.mwp/cache && touch a/b/x a/.mwp/cache/x && ln -s a/b sub" + add, "sub", "../.mwp has a cache, "},
+		"beside a link":       {"mkdir -p a/b c/.mwp/cache && touch a/b/x c/.mwp/cache/x && ln -s ../a/b c/sub" + add, "c/sub", "../.mwp has a cache, "},
+		"a bare repository":   {"git init --quiet --bare sub && touch sub/objects/x sub/refs/x && git -C sub config core.worktree . && git -C sub config core.bare false && git -C sub config core.fsmonitor 'touch \"$CHECKED\";:'" + add, "sub", "git cannot read this checkout"},
+		"no checkout":         {"rm -rf .git", "backend", "this is no checkout of git"},
+		"a checkout unmarked": {"rm .git/HEAD", "backend", "git cannot read this checkout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := w.runner("main")
+			r.t, r.inputs["working-directory"] = t, c.dir
+			if _, log, status := r.try("set -e; " + c.script); status != 0 {
+				t.Fatal(log)
+			}
+			r.play(a, "gate")
+			if want := "\n::error title=mwp::gate.sh: " + c.log; !r.failed || !strings.Contains(r.log.String(), want) {
+				t.Errorf("action: outcomes %v, the log lacks %q\n%s", r.outcomes, want, r.log.String())
+			}
+			out, log, status := r.try("cd '" + c.dir + "' && OUT='" + r.temp + "/out' VERIFY=yes sh '" + recipe + "'")
+			if status != 1 || out != "" || !strings.HasPrefix(log, "gate.sh: "+c.log) || strings.Count(log, "\n") != 1 {
+				t.Errorf("ci.sh: status %d, stdout %q, stderr %q, want 1 and only %q", status, out, log, "gate.sh: "+c.log)
+			}
+			if r.checked() {
+				t.Error("something of the checkout was run")
+			}
+		})
+	}
+
+	// What git does not know of: the caches go, and only they.
+	leave := ""
+	for _, d := range []string{"..", ".", "backend", "a", "a/b", "beside"} {
+		for _, state := range []string{".mwp", ".mwp.d"} {
+			if d == "." || d == "backend" || d == "a" || state == ".mwp" {
+				leave += fmt.Sprintf("mkdir -p '%[1]s/cache/v1' '%[1]s/modules' && touch '%[1]s/cache/v1/x' '%[1]s/modules/x' '%[1]s/guards.cache.json'\n", d+"/"+state)
+			}
+		}
+	}
+	own := map[string][]string{".": {".mwp", ".mwp.d"}, "backend": {"backend/.mwp", "backend/.mwp.d"}, "a/b": {"a/b/.mwp"}, "sub": {"a/b/.mwp"}}
+	for dir, want := range map[string][]string{
+		".":       {"../.mwp", "a/.mwp", "a/.mwp.d", "a/b/.mwp", "backend/.mwp", "backend/.mwp.d", "beside/.mwp"},
+		"backend": {"../.mwp", "a/.mwp", "a/.mwp.d", "a/b/.mwp", "beside/.mwp"},
+		"a/b":     {"../.mwp", "backend/.mwp", "backend/.mwp.d", "beside/.mwp"},
+		"sub":     {"../.mwp", "backend/.mwp", "backend/.mwp.d", "beside/.mwp"},
+	} {
+		for _, how := range []string{"action", "gate.sh", "gate.sh keep"} {
+			t.Run("left in "+dir+" "+how, func(t *testing.T) {
+				r := w.runner("main")
+				r.t, r.inputs["working-directory"] = t, dir
+				if _, log, status := r.try("set -e\n" + leave + "ln -s a/b sub\nln -s ../../../beside .mwp/cache/v1/link\nrm -rf .mwp.d/cache && ln -s ../beside .mwp.d/cache"); status != 0 {
+					t.Fatal(log)
+				}
+				if how == "action" {
+					r.play(a, "gate")
+				} else if _, log, _ := r.try("cd '" + dir + "' && sh '" + filepath.Dir(recipe) + "'/" + how); log != "" {
+					t.Error(log)
+				}
+				if r.failed {
+					t.Fatalf("the gate fails: %s", r.log.String())
+				}
+				var got []string
+				for _, p := range []string{"../.mwp", "../.mwp.d", ".mwp", ".mwp.d", "a/.mwp", "a/.mwp.d", "a/b/.mwp", "backend/.mwp", "backend/.mwp.d", "beside/.mwp"} {
+					if exists(filepath.Join(r.workspace, p, "cache")) {
+						got = append(got, p)
+					}
+					if exists(filepath.Join(r.workspace, p)) && (!exists(filepath.Join(r.workspace, p, "modules/x")) || !exists(filepath.Join(r.workspace, p, "guards.cache.json"))) {
+						t.Errorf("%s has lost its modules or results", p)
+					}
+				}
+				want := slices.Clone(want)
+				if strings.HasSuffix(how, " keep") {
+					want = append(want, own[dir]...)
+					slices.Sort(want)
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("caches that are left (-want +got):\n%s", d)
+				}
+			})
+		}
+	}
+}
+
+// TestCIQuotesRevisions: a revision that somebody names is none of git's options.
+func TestCIQuotesRevisions(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for name, s := range ciScripts(t) {
+		for _, line := range lines(s[1]) {
+			if !strings.Contains(line, "git rev-parse --verify") || strings.Contains(line, "'HEAD^{commit}'") {
+				continue
+			}
+			n++
+			if !strings.Contains(line, " --end-of-options \"$") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d revisions are asked for, want 3", n)
 	}
 }

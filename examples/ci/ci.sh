@@ -5,8 +5,9 @@
 #
 #   sh ci.sh
 #
-# It stands in the workspace's directory, has mwp and mwp-git on PATH, and map-diff.sh
-# beside it. What it takes from the environment:
+# It stands in the workspace's directory, which is in a checkout of git, and has mwp and
+# mwp-git on PATH, and gate.sh and map-diff.sh beside it. What it takes from the
+# environment:
 #
 #   ARCHIVE       the file that travels from run to run, outside of the checkout; without
 #                 it nothing does. The system restores it before and stores it after
@@ -19,6 +20,8 @@
 #                 without that signature is ignored. Strangers' changes must not see it
 #   UNSIGNED      yes takes an archive that nobody signed: where only builds that you
 #                 trust can store one
+#   KEEP_CACHE    yes lets .mwp/cache be, which is removed otherwise: where the system has
+#                 restored it, into a tree without leftovers, before it starts this
 #
 # Every step is taken whatever became of the one before. The status is 0 when all of them
 # were well, else 1.
@@ -40,13 +43,12 @@ step() {
 	}
 }
 
-# What a checkout brings along of this would be believed: a cache holds finished maps.
-for path in .mwp .mwp.d; do
-	if [ -L "$path" ] || [ -n "$(git ls-files -- ":(icase)$path/cache" ":(icase)$path/modules" ":(icase)$path/guards.cache.json" 2>/dev/null)" ]; then
-		echo "ci.sh: $path is a link, or its cache, modules or results are under version control" >&2
-		exit 1
-	fi
-done
+# Before anything is restored or imported.
+keep=
+if [ "${KEEP_CACHE:-no}" = yes ]; then
+	keep=keep
+fi
+sh "$here/gate.sh" $keep || exit 1
 
 # An archive that is damaged, or that somebody else signed, is ignored with a warning.
 if [ -n "${ARCHIVE:-}" ] && [ -f "$ARCHIVE" ]; then

@@ -32,15 +32,24 @@ die() {
 	exit "$2"
 }
 [ $# -eq 2 ] || die 'usage: map-diff.sh BASE OUT' 2
-case $1 in '' | -*) die 'BASE must be a revision of git' 2 ;; esac
+case $1 in '' | [-^]*) die 'BASE must be a revision of git' 2 ;; esac
 limit=${MAP_DIFF_TARGETS:-500}
 room=${MAP_DIFF_BYTES:-4194304}
+# They are words of sed and of arithmetic.
+number() {
+	case $2 in *[!0-9]* | 0* | ??????????*) die "$1 must be a number from 1 to 999999999" 2 ;; esac
+}
+number MAP_DIFF_TARGETS "$limit"
+number MAP_DIFF_BYTES "$room"
+
+# A directory of the checkout may look like a bare repository, with settings that git runs.
+git() { command git -c safe.bareRepository=explicit "$@"; }
 
 head=$(git rev-parse --verify --quiet 'HEAD^{commit}') || die 'there is no commit here' 1
-base=$(git rev-parse --verify --quiet "$1^{commit}") ||
+base=$(git rev-parse --verify --quiet --end-of-options "$1^{commit}") ||
 	die 'BASE is not in this clone; fetch it, or clone with the whole history' 1
 # Without a common ancestor, as in a shallow clone, BASE itself is the best there is.
-base=$(git merge-base "$base" "$head") || base=$(git rev-parse --verify "$1^{commit}")
+base=$(git merge-base "$base" "$head") || base=$(git rev-parse --verify --end-of-options "$1^{commit}")
 prefix=$(git rev-parse --show-prefix)
 mkdir -- "$2" || die 'OUT must not exist, and its parent must' 2
 out=$(cd -- "$2" && pwd)
