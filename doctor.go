@@ -52,7 +52,8 @@ const doctorItems = 10
 // The next command is the first command of the first finding that has one, which is what
 // the order of the rules decides: what keeps maps from being right, then what makes them
 // less than they could be, then advice. A workspace with nothing to do is asked for its
-// map. Facts ask for nothing.
+// map. Facts ask for nothing. Before anything that could run a guard comes the look at what
+// guards may run, where nobody has agreed to that (D-104).
 func diagnose(f *doctorFacts) *DoctorReport {
 	r := &DoctorReport{Root: f.root, Name: f.anchor.name}
 	for _, group := range doctorRules() {
@@ -64,7 +65,10 @@ func diagnose(f *doctorFacts) *DoctorReport {
 		}
 	}
 	r.Next = "mwp map --render markdown"
-	i := slices.IndexFunc(r.Findings, func(d DoctorFinding) bool { return d.Group != render.DoctorFact && len(d.Commands) > 0 })
+	i := slices.IndexFunc(r.Findings, func(d DoctorFinding) bool { return d.Code == "trust_uncommitted" })
+	if i < 0 {
+		i = slices.IndexFunc(r.Findings, func(d DoctorFinding) bool { return d.Group != render.DoctorFact && len(d.Commands) > 0 })
+	}
 	if i >= 0 {
 		r.Next = r.Findings[i].Commands[0]
 	}
@@ -86,12 +90,12 @@ func doctorRules() []doctorGroup {
 			modulesMissing, lintErrors, lockUnusable, moduleModified, guardsFailed, keyUnusable,
 		}},
 		{render.DoctorWarning, []doctorRule{
-			trustUncommitted, trustOutdated, notAnchored, recordsDamaged, trustUnreadable, guardsOverridden, fetcherMissing,
+			trustUncommitted, anchorsNotCompared, trustOutdated, notAnchored, recordsDamaged, trustUnreadable, guardsOverridden, fetcherMissing,
 			cacheUnwritable, ignoreIncomplete, clientUnusableFile, sharedNotImported, lintWarnings,
 		}},
 		{render.DoctorSuggestion, []doctorRule{
 			guardsNotRun, guardsStale, contextRename, anchorIsFile, anchorUncommitted, manualInstall, intentRecurs, workDirsAbsent,
-			clientAbsent, descriptionAbsent, stackModule,
+			clientAbsent, exampleText, descriptionAbsent, stackModule,
 		}},
 		{render.DoctorFact, []doctorRule{
 			workspaceFact, modulesFact, guardsFact, trustFact, cacheFact, clientsFact, sessionsFact, gitFact, stateFact, userFact, uninstallFact,
@@ -99,22 +103,32 @@ func doctorRules() []doctorGroup {
 	}
 }
 
-// finding returns one finding as a list.
+// finding returns one finding as a list. Commands that are "" are left out.
 func finding(code, message string, commands ...string) []DoctorFinding {
-	return []DoctorFinding{{Code: code, Message: message, Commands: commands}}
+	return about(code, message, counted{}, commands...)
 }
 
 // about returns one finding with items.
 func about(code, message string, c counted, commands ...string) []DoctorFinding {
+	commands = slices.DeleteFunc(commands, func(s string) bool { return s == "" })
 	return []DoctorFinding{{Code: code, Message: message, Items: c.list, More: c.more, Commands: commands}}
 }
 
+// maxRoot bounds a root in a command. It is longer than maxWord, as without it there is no
+// command at all.
+const maxRoot = 1000
+
 // here makes a command that is about files of the root work where the question was asked.
+// The root is absolute: where that directory was reached through a link, ".." leads a shell
+// and a program to different places. It returns "" where no command can name the root.
 func (f *doctorFacts) here(command string) string {
-	if f.up == "" {
+	switch {
+	case !f.elsewhere:
 		return command
+	case len(f.root) > maxRoot || !visible(f.root):
+		return ""
 	}
-	return "cd " + f.up + " && " + command
+	return "cd " + ir.ShellWord(f.root) + " && " + command
 }
 
 // maxWord bounds a name in a command: the next one has to fit a screen.
@@ -123,11 +137,39 @@ const maxWord = 200
 // commandWord returns a name as one word of a command. ok is false for one that no line of a
 // terminal can show: then a command without it has to do.
 func commandWord(name string) (word string, ok bool) {
-	if name == "" || len(name) > maxWord || !utf8.ValidString(name) || ir.EscapeControls(name) != name {
+	if name == "" || len(name) > maxWord || !visible(name) {
 		return "", false
 	}
 	if strings.HasPrefix(name, "-") {
 		name = "./" + name
 	}
 	return ir.ShellWord(name), true
+}
+
+// visible reports whether a terminal shows a name as it is.
+func visible(name string) bool { return utf8.ValidString(name) && ir.EscapeControls(name) == name }
+
+// gitAbout returns a git command about words of commandWord. Git takes them for patterns
+// unless it is told not to.
+func gitAbout(command string, words ...string) string {
+	list := strings.Join(words, " ")
+	git := "git "
+	if strings.ContainsAny(list, `:*?[\`) {
+		git += "--literal-pathspecs "
+	}
+	return git + command + " -- " + list
+}
+
+// movedAside returns the command that gives a file another name, "" when there is none; what
+// is a pair, or nil.
+func movedAside(what []string) string {
+	if len(what) != 2 {
+		return ""
+	}
+	from, ok := commandWord(what[0])
+	to, okTo := commandWord(what[1])
+	if !ok || !okTo {
+		return ""
+	}
+	return "mv " + from + " " + to
 }

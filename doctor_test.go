@@ -21,6 +21,7 @@ import (
 
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/cas"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 // clinic is a project with something of everything that doctor looks at.
@@ -139,7 +140,7 @@ func TestDoctorCollects(t *testing.T) {
 	// From a member the same, with commands that work there.
 	r = consult(t, filepath.Join(root, "api"), user)
 	for _, f := range r.Findings {
-		if f.Code == "context_md" && f.Commands[0] != "cd .. && mv docs/CONTEXT.md docs/.mwp-context.md" {
+		if f.Code == "context_md" && f.Commands[0] != "cd "+ir.ShellWord(root)+" && mv docs/CONTEXT.md docs/.mwp-context.md" {
 			t.Errorf("from a member: %q", f.Commands)
 		}
 	}
@@ -170,11 +171,16 @@ func committed(t *testing.T, dir string) {
 		t.Skip("SKIPPED: there is no git")
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "-f"}, {"commit", "-q", "-m", "all"}} {
-		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "core.autocrlf=false"}, args...)...)
-		c.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+		gitIn(t, dir, args...)
+	}
+}
+
+func gitIn(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "core.autocrlf=false"}, args...)...)
+	c.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 }
 
@@ -247,8 +253,243 @@ name = "c"
 	if out, err := exec.Command("git", "-C", other, "init", "-q").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if got := found(consult(t, other, ""), "anchor_uncommitted"); got != ".mwp/config.toml (not committed) +0" {
+	put(t, filepath.Join(other, ".mwp", "config.toml"), "[trust]\nallowed_guards = [\"./a.sh\"]\n")
+	r := consult(t, other, "")
+	if got := found(r, "anchor_uncommitted"); got != ".mwp/config.toml (not committed) +0" {
 		t.Errorf("before the first commit: %q", got)
+	}
+	if got := said(r, "git"); found(r, "trust_uncommitted") != "absent" || !strings.Contains(got, "[trust]") || !strings.Contains(got, "no commit yet") {
+		t.Errorf("before the first commit: %q, %v", got, r.Findings)
+	}
+	// A .git that leads nowhere.
+	if err := os.RemoveAll(filepath.Join(other, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(other, ".git"), "gitdir: /nowhere/at/all\n")
+	if got := said(consult(t, other, ""), "git"); !strings.Contains(got, "[trust]") {
+		t.Errorf("of a .git that leads nowhere: %q", got)
+	}
+}
+
+// said returns a finding's message, "" without one.
+func said(r *mwp.DoctorReport, code string) string {
+	for _, f := range r.Findings {
+		if f.Code == code {
+			return f.Message
+		}
+	}
+	return ""
+}
+
+// TestDoctorTrust is D-104 for everybody who would rather not have the difference seen: a
+// list of what guards may run that git has another one of, or none, is a warning, in
+// whatever way it came there.
+func TestDoctorTrust(t *testing.T) {
+	const wide = "[trust]\nallowed_guards = [\"./any.sh\"]\n"
+	const narrow = "[trust]\nallowed_guards = [\"./a.sh\"]\n"
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, at func(string) string)
+		want   string
+		other  string
+		next   string
+	}{
+		{"a link to a wider list", func(t *testing.T, at func(string) string) {
+			put(t, at("wide.toml"), wide)
+			link(t, "../wide.toml", at(".mwp/config.toml"))
+		}, ".mwp/config.toml +0", "absent", "git diff HEAD -- .mwp/config.toml"},
+		{"a link to the same list", func(t *testing.T, at func(string) string) {
+			put(t, at("same.toml"), "members = [\"*\"]\n"+narrow)
+			link(t, "../same.toml", at(".mwp/config.toml"))
+		}, "absent", ".mwp/config.toml (changed) +0", "git diff HEAD -- .mwp/config.toml"},
+		{"a link in a new directory", func(t *testing.T, at func(string) string) {
+			put(t, at("wide.toml"), wide)
+			mkdir(t, at("new/.mwp"))
+			link(t, "../../wide.toml", at("new/.mwp/config.toml"))
+		}, "new/.mwp/config.toml +0", "absent", "git diff --no-index -- /dev/null new/.mwp/config.toml"},
+		{"a link for a member's anchor", func(t *testing.T, at func(string) string) {
+			link(t, "../wide.toml", at("a/.mwp"))
+		}, "a/.mwp +0", "absent", "git diff HEAD -- a/.mwp"},
+		{"behind a link that git has", func(t *testing.T, at func(string) string) {
+			put(t, at("linked.toml"), wide)
+		}, "linked.toml +0", "absent", "git diff HEAD -- linked.toml"},
+		{"a file in a new directory", func(t *testing.T, at func(string) string) {
+			mkdir(t, at("new"))
+			put(t, at("new/.mwp"), wide)
+		}, "new/.mwp +0", "absent", "git diff --no-index -- /dev/null new/.mwp"},
+		{"a directory for a file", func(t *testing.T, at func(string) string) {
+			remove(t, at("a/.mwp"))
+			mkdir(t, at("a/.mwp"))
+			put(t, at("a/.mwp/config.toml"), wide)
+		}, "a/.mwp; a/.mwp/config.toml +0", "absent", "git diff --no-index -- /dev/null a/.mwp/config.toml"},
+		{"a directory for a file, with the same list", func(t *testing.T, at func(string) string) {
+			remove(t, at("a/.mwp"))
+			mkdir(t, at("a/.mwp"))
+			put(t, at("a/.mwp/config.toml"), narrow)
+		}, "absent", "a/.mwp (deleted); a/.mwp/config.toml (not committed) +0", `git add -- a/.mwp && git commit -m "Set up mwp" -- a/.mwp`},
+		{"told to overlook the file", func(t *testing.T, at func(string) string) {
+			put(t, at("a/.mwp"), wide)
+			gitIn(t, at("."), "update-index", "--assume-unchanged", "a/.mwp")
+			put(t, at(".git/info/exclude"), "new\n")
+		}, "a/.mwp +0", "absent", "git diff HEAD -- a/.mwp"},
+		{"a name that git takes for a pattern", func(t *testing.T, at func(string) string) {
+			put(t, at("x[y]/.mwp"), wide)
+		}, "x[y]/.mwp +0", "absent", "git --literal-pathspecs diff HEAD -- 'x[y]/.mwp'"},
+		{"behind sixty new ones", func(t *testing.T, at func(string) string) {
+			for i := range 60 {
+				mkdir(t, at(fmt.Sprintf("0%02d", i)))
+				put(t, at(fmt.Sprintf("0%02d/.mwp", i)), "")
+			}
+			put(t, at("a/.mwp"), wide)
+		}, "a/.mwp +0", "000/.mwp (not committed); 001/.mwp (not committed); 002/.mwp (not committed); 003/.mwp (not committed); 004/.mwp (not committed); 005/.mwp (not committed); 006/.mwp (not committed); 007/.mwp (not committed); 008/.mwp (not committed); 009/.mwp (not committed) +50", "git diff HEAD -- a/.mwp"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := unpack(t, `
+-- .mwp/config.toml --
+members = ["*"]
+[trust]
+allowed_guards = ["./a.sh"]
+-- .mwp/.gitignore --
+cache/
+-- linked.toml --
+name = "linked"
+-- l/.mwp/x --
+-- x[y]/.mwp --
+-- a/.mwp --
+[trust]
+allowed_guards = ["./a.sh"]
+`)
+			at := func(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
+			link(t, "../../linked.toml", at("l/.mwp/config.toml"))
+			committed(t, root)
+			if r := consult(t, root, ""); found(r, "trust_uncommitted") != "absent" || found(r, "anchor_uncommitted") != "absent" {
+				t.Errorf("before: %v", r.Findings)
+			}
+			c.change(t, at)
+			r := consult(t, root, "")
+			if got := found(r, "trust_uncommitted"); got != c.want {
+				t.Errorf("trust_uncommitted: %q, want %q", got, c.want)
+			}
+			if got := found(r, "anchor_uncommitted"); got != c.other {
+				t.Errorf("anchor_uncommitted: %q, want %q", got, c.other)
+			}
+			for _, f := range r.Findings {
+				if strings.HasSuffix(f.Code, "_uncommitted") && f.Commands[0] != c.next {
+					if f.Code == "trust_uncommitted" || c.want == "absent" {
+						t.Errorf("%s: %q, want %q", f.Code, f.Commands[0], c.next)
+					}
+				}
+			}
+			if c.want != "absent" && r.Next != c.next {
+				t.Errorf("next is %q", r.Next)
+			}
+		})
+	}
+}
+
+// TestDoctorUnreadableTrust: what cannot be read is not what the commit has.
+func TestDoctorUnreadableTrust(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+		t.Skip("SKIPPED: modes of files do not bind here")
+	}
+	root := unpack(t, "-- .mwp/config.toml --\nmembers = [\"*\"]\n-- a/.mwp/config.toml --\nname = \"a\"\n-- b/.mwp/modules.lock --\n")
+	committed(t, root)
+	lock := filepath.Join(root, "b", ".mwp", "modules.lock")
+	if err := os.Chmod(lock, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(lock, 0o600)
+	put(t, filepath.Join(root, "a", ".mwp", "config.toml"), strings.Repeat("# long\n", 50_000))
+	if got := found(consult(t, root, ""), "anchor_uncommitted"); got != "a/.mwp/config.toml (changed); b/.mwp/modules.lock (changed) +0" {
+		t.Errorf("anchor_uncommitted: %q", got)
+	}
+}
+
+// TestDoctorSubmodule: what a submodule's own commit has is not new here.
+func TestDoctorSubmodule(t *testing.T) {
+	root := unpack(t, "-- .mwp/config.toml --\nmembers = [\"*\"]\n-- sub/.mwp --\n[trust]\nallowed_guards = [\"./a.sh\"]\n")
+	committed(t, filepath.Join(root, "sub"))
+	committed(t, root)
+	r := consult(t, root, "")
+	if got := said(r, "git"); found(r, "trust_uncommitted") != "absent" || found(r, "anchor_uncommitted") != "absent" || !strings.Contains(got, "1 anchor lies in a submodule") {
+		t.Errorf("%q, %v", got, r.Findings)
+	}
+}
+
+func mkdir(t *testing.T, name string) {
+	t.Helper()
+	if err := os.MkdirAll(name, 0o777); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, name string) {
+	t.Helper()
+	if err := os.RemoveAll(name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// link puts a link in a file's place.
+func link(t *testing.T, to, name string) {
+	t.Helper()
+	remove(t, name)
+	if err := os.Symlink(to, name); err != nil {
+		t.Skip("SKIPPED: there are no links")
+	}
+}
+
+// TestDoctorOnce: one cause has one finding, and one command that helps.
+func TestDoctorOnce(t *testing.T) {
+	root := unpack(t, "-- .mwp/config.toml --\ndescription = \"d\"\n-- .mwp/modules.lock --\nno lock file\n")
+	r := consult(t, root, "")
+	if found(r, "lock_unusable") == "absent" || found(r, "lint_errors") != "absent" {
+		t.Errorf("a broken lock file: %v", r.Findings)
+	}
+	// Anything by the name keeps a directory from being made.
+	root = unpack(t, "-- .mwp/config.toml --\ndescription = \"d\"\n-- .mwp/intents --\n-- .mwp/pipelines/x --\n"+
+		"-- .mwp/sessions/one.json --\n-- .mwp/sessions/two.json --\n-- .mwp/sessions/three.json --\n")
+	if got := found(consult(t, root, ""), "work_dirs_absent"); got != "absent" {
+		t.Errorf("a file .mwp/intents: %q", got)
+	}
+	// What the move of an anchor would overwrite.
+	for _, name := range []string{".mwp.file", ".mwp.d/config.toml"} {
+		root = unpack(t, "-- .mwp --\ndescription = \"d\"\n-- "+name+" --\n")
+		r = consult(t, root, "")
+		if got := said(r, "anchor_is_file"); !strings.Contains(got, name) || strings.HasPrefix(r.Next, "mv ") {
+			t.Errorf("%s in the way: %q, next %q", name, got, r.Next)
+		}
+	}
+}
+
+// TestDoctorMovesAway: where `mwp verify` has nothing to do, it would mend nothing.
+func TestDoctorMovesAway(t *testing.T) {
+	user := t.TempDir()
+	root := unpack(t, "-- .mwp/config.toml --\ndescription = \"d\"\n-- .mwp/guards.cache.json --\n{\n-- .mwp/guards.cache.json.broken --\n"+
+		"-- .mwp-context.md --\n---\nguards:\n  - exists: .mwp\n---\nOf the project.\n")
+	put(t, filepath.Join(user, "workspaces.json"), "{")
+	if err := os.Chmod(user, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string]string{}
+	for _, f := range consult(t, root, user).Findings {
+		commands[f.Code] = strings.Join(f.Commands, "; ")
+	}
+	if got := commands["records_damaged"]; got != "mv .mwp/guards.cache.json .mwp/guards.cache.json.broken2" {
+		t.Errorf("records_damaged: %q", got)
+	}
+	if got := commands["trust_unreadable"]; !strings.HasPrefix(got, "mv ") || !strings.Contains(got, "workspaces.json.broken") {
+		t.Errorf("trust_unreadable: %q", got)
+	}
+	for from, to := range map[string]string{
+		filepath.Join(user, "workspaces.json"): "workspaces.json.broken", filepath.Join(root, ".mwp", "guards.cache.json"): "guards.cache.json.broken2",
+	} {
+		if err := os.Rename(from, filepath.Join(filepath.Dir(from), to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := consult(t, root, user); found(r, "records_damaged") != "absent" || found(r, "trust_unreadable") != "absent" {
+		t.Errorf("after that: %v", r.Findings)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/cas"
@@ -38,16 +39,21 @@ type looking struct {
 	// anchor of this one, contexts those with a context file.
 	foreign           map[string]bool
 	anchors, contexts []string
+	// marked are the directories with anything named .mwp, forms what it is.
+	marked []string
+	forms  map[string]graph.FileType
 }
 
 // doctorFacts collects what there is to know about the workspace of a target, "" being
 // Options.Dir.
 func (w *Workspace) doctorFacts(ctx context.Context, target string, q DoctorRequest) (*doctorFacts, error) {
-	l := looking{q: q, f: &doctorFacts{}, foreign: map[string]bool{}}
+	l := looking{q: q, f: &doctorFacts{}, foreign: map[string]bool{}, forms: map[string]graph.FileType{}}
 	if err := l.enter(ctx, w, target); err != nil {
 		return nil, err
 	}
 	defer l.w.Close()
+	// Lint does not say again what is wrong with the modules.
+	l.modules(ctx)
 	for _, step := range []func(context.Context) error{
 		l.configuration, l.walk, l.headers, l.lint, l.guards, l.trusted, l.clients,
 	} {
@@ -57,11 +63,10 @@ func (w *Workspace) doctorFacts(ctx context.Context, target string, q DoctorRequ
 	}
 	l.nearby()
 	l.work()
-	l.modules(ctx)
 	l.cache()
 	l.places()
 	l.manual()
-	l.git(ctx)
+	l.git(ctx, gitTime)
 	return l.f, ctx.Err()
 }
 
@@ -84,9 +89,7 @@ func (l *looking) enter(ctx context.Context, w *Workspace, target string) (err e
 		return err
 	}
 	l.f.root = l.s.dir
-	if rel, err := filepath.Rel(l.w.o.Dir, l.s.dir); err == nil && rel != "." && strings.Trim(filepath.ToSlash(rel), "./") == "" {
-		l.f.up = filepath.ToSlash(rel)
-	}
+	l.f.elsewhere = filepath.Clean(l.w.o.Dir) != l.s.dir
 	return nil
 }
 
@@ -112,6 +115,7 @@ func (l *looking) configuration(ctx context.Context) error {
 		a.plain = l.a.Workspace == ".mwp" && a.state != ".mwp"
 		info, err := os.Lstat(l.at(a.state))
 		a.stateExists = err == nil && info.IsDir()
+		l.inTheWay()
 	}
 	if l.a.WorkspaceConfig == "" {
 		return nil
@@ -128,6 +132,24 @@ func (l *looking) configuration(ctx context.Context) error {
 	return nil
 }
 
+// inTheWay looks for what making a directory of an anchor that is a file would overwrite.
+func (l *looking) inTheWay() {
+	if !l.f.anchor.plain {
+		return
+	}
+	for _, name := range []string{".mwp.file", ".mwp.d/config.toml"} {
+		if l.exists(name) {
+			l.f.anchor.inTheWay = append(l.f.anchor.inTheWay, name)
+		}
+	}
+}
+
+// exists reports whether there is anything by a name, be it a link that leads nowhere.
+func (l *looking) exists(names ...string) bool {
+	_, err := os.Lstat(l.at(names...))
+	return err == nil
+}
+
 // walk looks at the directories that lint looks at (D-73).
 func (l *looking) walk(ctx context.Context) error {
 	above, err := valueOf(ctx, l.s, nodes.IgnoreAbove{})
@@ -138,11 +160,14 @@ func (l *looking) walk(ctx context.Context) error {
 		return err
 	}
 	for _, p := range l.tree.Places {
-		anchor, context := false, false
+		form, context := graph.Absent, false
 		for _, f := range p.Found {
-			anchor = anchor || f.Name == ".mwp" && (f.Type == graph.Regular || f.Type == graph.Directory)
+			if f.Name == ".mwp" {
+				form = f.Type
+			}
 			context = context || isContext(f.Name)
 		}
+		anchor := form == graph.Regular || form == graph.Directory
 		if anchor && p.Dir != "." && !l.s.explicit && !l.isForeign(p.Dir) {
 			a, err := valueOf(ctx, l.s, nodes.Anchor{Target: p.Dir})
 			if err != nil {
@@ -154,6 +179,9 @@ func (l *looking) walk(ctx context.Context) error {
 		}
 		if l.isForeign(p.Dir) {
 			continue
+		}
+		if form != graph.Absent {
+			l.marked, l.forms[p.Dir] = append(l.marked, p.Dir), form
 		}
 		if anchor {
 			l.anchors = append(l.anchors, p.Dir)
@@ -283,8 +311,10 @@ func (l *looking) lint(ctx context.Context) error {
 		d := &r.Findings[i]
 		switch {
 		case d.Code == ir.UnresolvedImport && fetchable[fetchedBy(d.Message)]:
-		case d.Code == ir.GuardFailed, d.Code == ir.ModuleModified:
+		case d.Code == ir.GuardFailed, d.Code == ir.ModuleModified, d.Code == ir.LockInvalid && l.f.modules.problem != "":
 			// Guards and modules have findings of their own.
+		case d.Code == ir.ExampleText:
+			v.examples.add(d.Source)
 		case d.Severity == ir.SeverityError:
 			v.errors++
 			errs[d.Code]++
@@ -378,9 +408,27 @@ func (l *looking) records() {
 	text, err := files.Read(guard.LedgerName, guard.MaxLedger)
 	if err != nil {
 		g.records = reason(err)
-		return
+	} else {
+		g.records = guard.NewLedger(key).Problem(text)
 	}
-	g.records = guard.NewLedger(key).Problem(text)
+	if name := path.Join(l.f.anchor.state, guard.LedgerName); g.records != "" && (err != nil || g.Total() == g.static) && l.exists(name) {
+		g.recordsAway = []string{name, aside(l.at(name), name)}
+	}
+}
+
+// aside returns a name beside a file that nothing has, given the file and its name, "" when
+// there are too many already.
+func aside(file, name string) string {
+	for i := range 100 {
+		end := ".broken"
+		if i > 0 {
+			end += strconv.Itoa(i + 1)
+		}
+		if _, err := os.Lstat(file + end); errors.Is(err, fs.ErrNotExist) {
+			return name + end
+		}
+	}
+	return ""
 }
 
 // trusted finds out whether programs may run the guards (D-109).
@@ -397,8 +445,24 @@ func (l *looking) trusted(ctx context.Context) error {
 		if errors.As(err, &e) {
 			l.f.places.trustFileUnreadable = e.Diagnostic.Message
 		}
+		l.trustAway()
 	}
 	return nil
+}
+
+// trustedName is the file of package guard with the workspaces that a user trusts.
+const trustedName = "workspaces.json"
+
+// trustAway finds out whether the list of trusted workspaces has to be moved away by hand:
+// it does where `mwp verify` could not read it either, or has nothing to ask.
+func (l *looking) trustAway() {
+	file := filepath.Join(l.w.o.Guards.UserDir, trustedName)
+	if _, err := os.Lstat(file); err != nil {
+		return
+	}
+	if _, err := readRegular(file); err != nil || l.f.guards.Total() == l.f.guards.static {
+		l.f.places.trustAway = []string{file, aside(file, file)}
+	}
 }
 
 // clients looks at the files of every client that has some in projects (D-114).
@@ -501,11 +565,11 @@ func (l *looking) work() {
 		info, err := os.Lstat(l.at(l.f.anchor.state, name))
 		return err == nil && info.IsDir()
 	}
-	v.intents, v.pipelines = there("intents"), there("pipelines")
-	if v.intents {
+	v.intents, v.pipelines = l.exists(l.f.anchor.state, "intents"), l.exists(l.f.anchor.state, "pipelines")
+	if there("intents") {
 		v.archive = listed(l.at(l.f.anchor.state, "intents", "archive"))
 	}
-	if v.pipelines {
+	if there("pipelines") {
 		v.templates = listed(l.at(l.f.anchor.state, "pipelines"))
 	}
 	files, _ := state.Dir{Path: l.at(l.f.anchor.state)}.List(sessionsDir, maxSessions)

@@ -11,11 +11,11 @@ import (
 // doctorFacts is everything that doctor's findings are made of. What is wrong with it, the
 // rules say. Paths are relative to the root, with slashes, unless a field says otherwise.
 type doctorFacts struct {
-	// root is absolute. up leads there from where the question was asked, "" when it is
-	// the same place or there is no way.
-	root, up string
-	anchor   anchorFacts
-	lint     lintFacts
+	// root is absolute; elsewhere is set when the question was asked in another directory.
+	root      string
+	elsewhere bool
+	anchor    anchorFacts
+	lint      lintFacts
 	// imports are those of every context file; contextMD are directories with a CONTEXT.md
 	// and no context file.
 	imports   []declaredImport
@@ -63,6 +63,8 @@ type anchorFacts struct {
 	// plain is set for an anchor that is a file, stateExists when its state directory is
 	// there.
 	plain, stateExists bool
+	// inTheWay are files that making a directory of a plain anchor would overwrite.
+	inTheWay []string
 	// identity is set when the configuration says enough to be the base of layers (D-10),
 	// invalid when it cannot be read.
 	identity, invalid bool
@@ -78,6 +80,8 @@ type lintFacts struct {
 	errors, warnings, notes int
 	// errorCodes and warningCodes say how many there are of each code, the most first.
 	errorCodes, warningCodes []codeCount
+	// examples are the context files that still have the text of mwp init.
+	examples counted
 }
 
 type codeCount struct {
@@ -91,6 +95,7 @@ type declaredImport struct{ dir, value, git, path string }
 
 // workFacts is what the project's intents and sessions show.
 type workFacts struct {
+	// intents and pipelines are set when anything has that name.
 	intents, pipelines bool
 	// archive and templates are names of archived intents and of pipelines.
 	archive, templates []string
@@ -100,19 +105,22 @@ type workFacts struct {
 
 // gitFacts is how the anchors' files compare with the current commit (D-104).
 type gitFacts struct {
-	// repository is false outside of one. problem says why nothing was compared, "" when
-	// it was.
+	// repository is false outside of one. problem says why not everything was compared, ""
+	// when it was.
 	repository bool
 	problem    string
 	changes    []anchorChange
-	// left counts anchors that were not compared, being too many.
-	left int
+	// left counts anchors that were not compared, being too many, inside those that were
+	// not because they belong to a submodule.
+	left, inside int
 }
 
-// anchorChange is a file of an anchor that the current commit has differently.
+// anchorChange is a file of an anchor, or one that its configuration leads to, that the
+// current commit has differently.
 type anchorChange struct {
 	path string
-	// how is one of the changes below; trust is set when [trust] allowed_guards differs.
+	// how is one of the changes below; trust is set when the [trust] allowed_guards that are
+	// read there differ from those of the commit.
 	how   string
 	trust bool
 }
@@ -153,6 +161,9 @@ type guardFacts struct {
 	// key and records say what is wrong with the key and with the file of results, "" for
 	// nothing; keyHint is what to do about the key.
 	key, keyHint, records string
+	// recordsAway is the file of results and a free name for it, where it has to be moved
+	// away by hand.
+	recordsAway []string
 }
 
 // placeFacts is where things lie (U-44).
@@ -161,6 +172,9 @@ type placeFacts struct {
 	state, user         string
 	stateHas, userHas   counted
 	trustFileUnreadable string
+	// trustAway is the file of trusted workspaces and a free name for it, absolute, where it
+	// has to be moved away by hand.
+	trustAway []string
 }
 
 // clientFact is a client that a file of the project is about.

@@ -1,8 +1,10 @@
 package mwp
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -73,23 +75,38 @@ func keyUnusable(f *doctorFacts) []DoctorFinding {
 // trustUncommitted is D-104: whoever may edit files may widen what guards may run.
 func trustUncommitted(f *doctorFacts) []DoctorFinding {
 	var c counted
-	var commands []string
+	command, gone := "", ""
 	for _, g := range f.git.changes {
 		if !g.trust {
 			continue
 		}
 		c.add(g.path)
-		if word, ok := commandWord(g.path); ok && len(commands) == 0 {
-			commands = append(commands, f.here("git diff HEAD -- "+word))
+		word, ok := commandWord(g.path)
+		switch {
+		case !ok || command != "":
+		case g.how == changeDeleted:
+			gone = cmp.Or(gone, f.here(gitAbout("diff HEAD", word)))
+		case g.how == changeNew:
+			// Of a file that git does not have, "diff HEAD" shows nothing.
+			command = f.here("git diff --no-index -- /dev/null " + word)
+		default:
+			command = f.here(gitAbout("diff HEAD", word))
 		}
 	}
 	if c.total() == 0 {
 		return nil
 	}
-	if len(commands) == 0 {
-		commands = append(commands, f.here("git diff HEAD"))
+	command = cmp.Or(command, gone, f.here("git diff HEAD"), "git diff HEAD")
+	return about("trust_uncommitted", "what guards may run under [trust] differs from the current commit: see that a person meant it", c, command)
+}
+
+// anchorsNotCompared keeps quantity from hiding what D-104 is about.
+func anchorsNotCompared(f *doctorFacts) []DoctorFinding {
+	if f.git.left == 0 {
+		return nil
 	}
-	return about("trust_uncommitted", "what guards may run under [trust] differs from the current commit: see that a person meant it", c, commands...)
+	return finding("anchors_not_compared", plural(f.git.left, "new anchor was", "new anchors were")+
+		" not compared with the current commit, being too many, so nobody knows what guards may run there")
 }
 
 func trustOutdated(f *doctorFacts) []DoctorFinding {
@@ -110,14 +127,18 @@ func recordsDamaged(f *doctorFacts) []DoctorFinding {
 	if f.guards.records == "" {
 		return nil
 	}
-	return finding("records_damaged", "the results of guards do not all count: "+f.guards.records, "mwp verify")
+	command := "mwp verify"
+	if away := movedAside(f.guards.recordsAway); away != "" {
+		command = f.here(away)
+	}
+	return finding("records_damaged", "the results of guards do not all count: "+f.guards.records, command)
 }
 
 func trustUnreadable(f *doctorFacts) []DoctorFinding {
 	if f.places.trustFileUnreadable == "" {
 		return nil
 	}
-	return finding("trust_unreadable", f.places.trustFileUnreadable, "mwp verify")
+	return finding("trust_unreadable", f.places.trustFileUnreadable, cmp.Or(movedAside(f.places.trustAway), "mwp verify"))
 }
 
 func guardsOverridden(f *doctorFacts) []DoctorFinding {
@@ -160,15 +181,20 @@ func ignoreIncomplete(f *doctorFacts) []DoctorFinding {
 
 func clientUnusableFile(f *doctorFacts) []DoctorFinding {
 	var c counted
+	command := ""
 	for _, k := range f.clients {
-		if k.how == clientUnusable {
-			c.add(k.name + ": " + k.why)
+		if k.how != clientUnusable {
+			continue
+		}
+		c.add(k.name + ": " + k.why)
+		if word, ok := commandWord(k.name); ok && command == "" {
+			command = f.here("mwp init --client " + word)
 		}
 	}
 	if c.total() == 0 {
 		return nil
 	}
-	return about("client_file_unusable", "files of clients cannot be read as what they have to be", c)
+	return about("client_file_unusable", "files of clients cannot be read as what they have to be", c, command)
 }
 
 // maxShared is how many shared directories are looked at, and maxTags how many stacks: a
@@ -320,43 +346,69 @@ func anchorIsFile(f *doctorFacts) []DoctorFinding {
 	if !f.anchor.plain {
 		return nil
 	}
+	const message = "the workspace's .mwp is a file, so what is kept lies beside it in .mwp.d; as a directory it holds everything"
+	if len(f.anchor.inTheWay) > 0 {
+		return finding("anchor_is_file", message+"; before that can be made, "+strings.Join(f.anchor.inTheWay, " and ")+" has to go, which would be overwritten")
+	}
 	second := "mkdir .mwp"
 	if f.anchor.stateExists {
 		second = "mv .mwp.d .mwp"
 	}
-	return finding("anchor_is_file", "the workspace's .mwp is a file, so what is kept lies beside it in .mwp.d; as a directory it holds everything",
+	return finding("anchor_is_file", message,
 		f.here("mv .mwp .mwp.file && "+second+" && mv .mwp.file .mwp/config.toml"))
 }
 
 func anchorUncommitted(f *doctorFacts) []DoctorFinding {
 	var c counted
-	command := ""
+	diff := ""
 	for _, g := range f.git.changes {
 		if g.trust {
 			continue
 		}
 		c.add(g.path + " (" + g.how + ")")
-		name := g.path
-		if g.how == changeNew && path.Base(path.Dir(name)) == ".mwp" {
-			// All of a new state directory belongs to the repository; what does not ignores itself.
-			name = path.Dir(name)
-		}
-		word, ok := commandWord(name)
-		switch {
-		case command != "" || !ok:
-		case g.how == changeNew:
-			command = "git add -- " + word
-		default:
-			command = "git diff HEAD -- " + word
+		if word, ok := commandWord(g.path); ok && diff == "" && g.how != changeNew {
+			diff = f.here(gitAbout("diff HEAD", word))
 		}
 	}
 	if c.total() == 0 {
 		return nil
 	}
-	if command == "" {
-		command = "git status --short"
+	commands := []string{diff}
+	if words := addable(f.git.changes); len(words) > 0 {
+		commands = []string{f.here(gitAbout("add", words...) + " && " + gitAbout(`commit -m "Set up mwp"`, words...)), diff}
 	}
-	return about("anchor_uncommitted", "files of anchors differ from the current commit, so others do not have them as you do", c, f.here(command))
+	if strings.Join(commands, "") == "" {
+		commands = []string{f.here("git status --short")}
+	}
+	return about("anchor_uncommitted", "files of anchors differ from the current commit, so others do not have them as you do", c, commands...)
+}
+
+// addable returns the words for new files, as many as fit a command. Of a new state
+// directory everything belongs to the repository, as what does not ignores itself; one
+// whose [trust] somebody has to look at is not swept along.
+func addable(changes []anchorChange) []string {
+	whole := map[string]bool{}
+	for _, g := range changes {
+		if dir, name := path.Split(g.path); name == "config.toml" && path.Base(dir) == ".mwp" && g.how == changeNew && !g.trust {
+			whole[path.Clean(dir)] = true
+		}
+	}
+	var words []string
+	size := 0
+	for _, g := range changes {
+		name := g.path
+		if dir := path.Dir(name); whole[dir] {
+			name = dir
+		}
+		word, ok := commandWord(name)
+		switch {
+		case g.trust, g.how != changeNew, !ok, slices.Contains(words, word), len(words) > 0 && size+len(word) > maxWord:
+			continue
+		}
+		size += len(word)
+		words = append(words, word)
+	}
+	return words
 }
 
 // manualReplacements are the scripts of U-35 with what does their work now.
@@ -437,6 +489,14 @@ func clientAbsent(f *doctorFacts) []DoctorFinding {
 		return finding("client_absent", message+"; `mwp help init` lists those that it knows")
 	}
 	return finding("client_absent", message+", and there are files of "+f.seen, f.here("mwp init --client "+f.seen))
+}
+
+func exampleText(f *doctorFacts) []DoctorFinding {
+	if f.lint.examples.total() == 0 {
+		return nil
+	}
+	return about("example_text", plural(f.lint.examples.total(), "context file still has", "context files still have")+
+		" the example of `mwp init`, and maps carry it: write what holds there", f.lint.examples, "mwp lint")
 }
 
 // descriptionAbsent is D-17: with a description, layers do not depend on which files there are.

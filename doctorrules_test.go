@@ -1,9 +1,12 @@
 package mwp
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -69,17 +72,24 @@ var doctorCases = []struct {
 	{"trust_uncommitted", render.DoctorWarning, func(f *doctorFacts) {
 		f.git.changes = []anchorChange{{"web/.mwp", changeMade, true}}
 	}, "web/.mwp", "git diff HEAD -- web/.mwp"},
+	{"anchors_not_compared", render.DoctorWarning, func(f *doctorFacts) { f.git.left = 1 }, "1 new anchor was not compared", ""},
 	{"trust_outdated", render.DoctorWarning, func(f *doctorFacts) { f.trust = TrustOutdated }, "[trust] tables changed", "mwp verify"},
 	{"not_anchored", render.DoctorWarning, func(f *doctorFacts) { f.anchor = anchorFacts{} }, "nothing is kept", "mwp init"},
 	{"records_damaged", render.DoctorWarning, func(f *doctorFacts) { f.guards.records = "1:1: expected {" }, "1:1: expected {", "mwp verify"},
 	{"trust_unreadable", render.DoctorWarning, func(f *doctorFacts) { f.places.trustFileUnreadable = "the list is damaged" }, "the list is damaged", "mwp verify"},
+	{"records_damaged", render.DoctorWarning, func(f *doctorFacts) {
+		f.guards = guardFacts{records: "1:1: expected {", recordsAway: []string{".mwp/guards.cache.json", ".mwp/guards.cache.json.broken"}}
+	}, "1:1: expected {", "mv .mwp/guards.cache.json .mwp/guards.cache.json.broken"},
+	{"trust_unreadable", render.DoctorWarning, func(f *doctorFacts) {
+		f.places.trustFileUnreadable, f.places.trustAway = "it is damaged", []string{"/u v/workspaces.json", "/u v/workspaces.json.broken2"}
+	}, "it is damaged", "mv '/u v/workspaces.json' '/u v/workspaces.json.broken2'"},
 	{"guards_overridden", render.DoctorWarning, func(f *doctorFacts) { f.guards.Overridden = 2 }, "2 guards fail and are overridden", "mwp verify --list"},
 	{"fetcher_missing", render.DoctorWarning, func(f *doctorFacts) { f.modules.fetcher = "" }, "mwp-git", "go install github.com/model-workspace-protocol/mwp/cmd/mwp-git@latest"},
 	{"cache_unwritable", render.DoctorWarning, func(f *doctorFacts) { f.cache.problem = "read-only file system" }, "read-only file system", "mwp cache status"},
 	{"gitignore_incomplete", render.DoctorWarning, func(f *doctorFacts) { f.unignored = []string{"sessions/"} }, "sessions/", "mwp init"},
 	{"client_file_unusable", render.DoctorWarning, func(f *doctorFacts) {
 		f.clients = append(f.clients, clientFact{"zed", clientUnusable, "x:1: odd"})
-	}, "zed: x:1: odd", ""},
+	}, "zed: x:1: odd", "mwp init --client zed"},
 	{"shared_not_imported", render.DoctorWarning, func(f *doctorFacts) { f.imports = f.imports[1:] },
 		"api has the stack typescript in common with packages: - workspace: packages", ""},
 	{"lint_warnings", render.DoctorWarning, func(f *doctorFacts) {
@@ -90,21 +100,25 @@ var doctorCases = []struct {
 	{"guards_stale", render.DoctorSuggestion, func(f *doctorFacts) { f.guards.Stale = 1 }, "out of date", "mwp verify --stale"},
 	{"context_md", render.DoctorSuggestion, func(f *doctorFacts) { f.contextMD.add("a b") }, "a b/CONTEXT.md", "mv 'a b/CONTEXT.md' 'a b/.mwp-context.md'"},
 	{"anchor_is_file", render.DoctorSuggestion, func(f *doctorFacts) { f.anchor.plain = true }, "is a file", "mv .mwp .mwp.file && mv .mwp.d .mwp && mv .mwp.file .mwp/config.toml"},
+	{"anchor_is_file", render.DoctorSuggestion, func(f *doctorFacts) {
+		f.anchor.plain, f.anchor.inTheWay = true, []string{".mwp.file"}
+	}, "before that can be made, .mwp.file has to go", ""},
 	{"anchor_uncommitted", render.DoctorSuggestion, func(f *doctorFacts) {
 		f.git.changes = []anchorChange{{".mwp/modules.lock", changeNew, false}, {".mwp/config.toml", changeMade, false}}
-	}, ".mwp/modules.lock (not committed)\n      .mwp/config.toml (changed)", "git add -- .mwp"},
+	}, ".mwp/modules.lock (not committed)\n      .mwp/config.toml (changed)", `git add -- .mwp/modules.lock && git commit -m "Set up mwp" -- .mwp/modules.lock`},
 	{"manual_scripts", render.DoctorSuggestion, func(f *doctorFacts) {
 		f.manual = manualFacts{[]manualScript{{"scripts/concat-context.sh", "concat-context.sh"}}, []string{".mwpignore"}}
 	}, "scripts/concat-context.sh: mwp map TARGET --render markdown --annotate", ""},
 	{"intent_recurs", render.DoctorSuggestion, func(f *doctorFacts) { f.work.archive = []string{"add-view.md", "Add view 2.md"} }, "add view: Add view 2.md, add-view.md", ""},
 	{"work_dirs_absent", render.DoctorSuggestion, func(f *doctorFacts) { f.work.intents, f.work.sessions = false, 3 }, "after 3 sessions there is no .mwp/intents;", "mkdir -p .mwp/intents"},
+	{"example_text", render.DoctorSuggestion, func(f *doctorFacts) { f.lint.examples.add("api/.mwp-context.md") }, "api/.mwp-context.md", "mwp lint"},
 	{"client_absent", render.DoctorSuggestion, func(f *doctorFacts) { f.clients = nil }, "no file of the project", ""},
 	{"client_absent", render.DoctorSuggestion, func(f *doctorFacts) { f.clients, f.seen = nil, "zed" }, "there are files of zed", "mwp init --client zed"},
 	{"description_absent", render.DoctorSuggestion, func(f *doctorFacts) { f.anchor.identity = false }, `description = "..."`, ""},
 	{"stack_module", render.DoctorSuggestion, func(f *doctorFacts) { f.anchor.directories[0].Stack = append(f.anchor.directories[0].Stack, "Django") }, "mwp-stack-Django for api", ""},
 
 	{"git", render.DoctorFact, func(f *doctorFacts) { f.git.problem = "there is no git program" }, "there is no git program", ""},
-	{"git", render.DoctorFact, func(f *doctorFacts) { f.git.left = 1 }, "1 anchor was not compared", ""},
+	{"git", render.DoctorFact, func(f *doctorFacts) { f.git.inside = 2 }, "2 anchors lie in submodules and were not compared", ""},
 	{"trust", render.DoctorFact, func(f *doctorFacts) { f.trust = TrustDenied }, "may not run", ""},
 	{"trust", render.DoctorFact, func(f *doctorFacts) { f.trust = TrustUnknown }, "nobody has let", ""},
 }
@@ -279,11 +293,115 @@ func TestDoctorCommands(t *testing.T) {
 			t.Errorf("commandWord(%q) = %q, %v, want %q", name, word, ok, want)
 		}
 	}
-	f := wellFacts()
-	f.up = "../.."
-	f.git.changes = []anchorChange{{"a\nb/.mwp", changeMade, true}}
-	if got := diagnose(f).Next; got != "cd ../.. && git diff HEAD" {
-		t.Errorf("the next command about a hostile name is %q", got)
+	for _, c := range []struct {
+		root   string
+		change anchorChange
+		want   string
+	}{
+		{"/p q", anchorChange{"a\nb/.mwp", changeMade, true}, "cd '/p q' && git diff HEAD"},
+		{"/p", anchorChange{"a/.mwp", changeMade, true}, "cd /p && git diff HEAD -- a/.mwp"},
+		{"/p", anchorChange{":(top)/.mwp", changeMade, true}, "cd /p && git --literal-pathspecs diff HEAD -- ':(top)/.mwp'"},
+		{"/p", anchorChange{"a[b]/.mwp", changeMade, false}, "cd /p && git --literal-pathspecs diff HEAD -- 'a[b]/.mwp'"},
+		{"/p", anchorChange{"a*/.mwp", changeNew, false}, `cd /p && git --literal-pathspecs add -- 'a*/.mwp' && git --literal-pathspecs commit -m "Set up mwp" -- 'a*/.mwp'`},
+		{"/p", anchorChange{"a*/.mwp", changeNew, true}, "cd /p && git diff --no-index -- /dev/null 'a*/.mwp'"},
+		// Where the root cannot be named, no command goes to another directory instead.
+		{"/p\x1b[2J", anchorChange{"a/.mwp", changeMade, true}, "git diff HEAD"},
+		{"/p\x1b[2J", anchorChange{"a/.mwp", changeNew, false}, "mwp map --render markdown"},
+	} {
+		f := wellFacts()
+		f.root, f.elsewhere, f.git.changes = c.root, true, []anchorChange{c.change}
+		r := diagnose(f)
+		if r.Next != c.want {
+			t.Errorf("about %q in %q the next command is %q, want %q", c.change.path, c.root, r.Next, c.want)
+		}
+		for _, d := range r.Findings {
+			if d.Code == "uninstall" && (len(d.Items) > 1) != (visible(c.root)) || slices.Contains(d.Items, "rm -r .mwp") {
+				t.Errorf("in %q: %q", c.root, d.Items)
+			}
+		}
+	}
+}
+
+// TestDoctorAdds: what commits new files takes nothing along that somebody has to look at,
+// and fits a line.
+func TestDoctorAdds(t *testing.T) {
+	many := []anchorChange{}
+	for i := range 100 {
+		many = append(many, anchorChange{fmt.Sprintf("d%02d/.mwp", i), changeNew, false})
+	}
+	for _, c := range []struct {
+		name    string
+		changes []anchorChange
+		want    string
+	}{
+		{"a new anchor, as a whole", []anchorChange{{"a/.mwp/config.toml", changeNew, false}, {"a/.mwp/modules.lock", changeNew, false}}, "a/.mwp"},
+		{"one that widens [trust]", []anchorChange{{"a/.mwp/config.toml", changeNew, true}, {"a/.mwp/modules.lock", changeNew, false}}, "a/.mwp/modules.lock"},
+		{"one that was there", []anchorChange{{".mwp/config.toml", changeMade, true}, {".mwp/modules.lock", changeNew, false}, {"b/.mwp", changeNew, false}}, ".mwp/modules.lock b/.mwp"},
+		{"nothing new", []anchorChange{{"a/.mwp", changeMade, false}, {"b/.mwp", changeDeleted, false}}, ""},
+		{"a directory by the file's name", []anchorChange{{".mwp.d/modules.lock", changeNew, false}}, ".mwp.d/modules.lock"},
+	} {
+		if got := strings.Join(addable(c.changes), " "); got != c.want {
+			t.Errorf("%s: addable = %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := addable(many); len(got) < 10 || len(strings.Join(got, "")) > maxWord {
+		t.Errorf("of many: %q", got)
+	}
+}
+
+// TestDoctorNext: nothing that runs guards is the next thing to do before somebody looked
+// at what guards may run.
+func TestDoctorNext(t *testing.T) {
+	for _, c := range doctorCases {
+		f := wellFacts()
+		c.change(f)
+		f.git.changes = append(f.git.changes, anchorChange{"web/.mwp", changeMade, true})
+		if r := diagnose(f); !strings.HasPrefix(r.Next, "git diff HEAD -- ") {
+			t.Errorf("beside %s the next command is %q", c.code, r.Next)
+		}
+	}
+}
+
+// TestDoctorCompared: new anchors push none out that the commit has.
+func TestDoctorCompared(t *testing.T) {
+	for _, c := range []struct {
+		limit, left int
+		want        string
+	}{{9, 0, "k l a b"}, {4, 0, "k l a b"}, {3, 1, "k l a"}, {1, 3, "k"}} {
+		list, left := firstOf([]string{"k", "l"}, []string{"a", "b"}, c.limit)
+		if got := strings.Join(list, " "); got != c.want || left != c.left {
+			t.Errorf("firstOf(limit %d) = %q and %d left, want %q and %d", c.limit, got, left, c.want, c.left)
+		}
+	}
+}
+
+// TestDoctorGitWaits: a repository can make git wait for ever, and doctor says so instead.
+func TestDoctorGitWaits(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: there are no pipes by name")
+	}
+	for _, program := range []string{"git", "mkfifo"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("SKIPPED: there is no %s", program)
+		}
+	}
+	dir := t.TempDir()
+	for _, c := range [][]string{{"git", "init", "-q", dir}, {"rm", dir + "/.git/HEAD"}, {"mkfifo", dir + "/.git/HEAD"}, {"mkdir", dir + "/.mwp"}} {
+		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", c, err, out)
+		}
+	}
+	l := looking{f: &doctorFacts{}, foreign: map[string]bool{}}
+	ctx := context.Background()
+	ws := Open(Options{Dir: dir})
+	defer ws.Close()
+	if err := l.enter(ctx, ws, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer l.w.Close()
+	l.git(ctx, 50*time.Millisecond)
+	if got := l.f.git.problem; got != "git had not answered after 50ms" {
+		t.Errorf("the problem is %q", got)
 	}
 }
 
@@ -295,9 +413,15 @@ func TestDoctorOrder(t *testing.T) {
 			c.change(f)
 		}
 	}
+	f.git.changes = []anchorChange{{".mwp/config.toml", changeMade, true}, {"a/.mwp", changeMade, false}}
 	r := diagnose(f)
-	if r.Next != "mwp import" {
-		t.Errorf("next is %q, want what provides the most", r.Next)
+	if r.Next != "git diff HEAD -- .mwp/config.toml" {
+		t.Errorf("next is %q, want the look at [trust]", r.Next)
+	}
+	g := *f
+	g.git.changes = nil
+	if next := diagnose(&g).Next; next != "mwp import" {
+		t.Errorf("next is %q, want what provides the most", next)
 	}
 	if !slices.IsSortedFunc(r.Findings, func(a, b DoctorFinding) int { return int(a.Group - b.Group) }) {
 		t.Errorf("the findings are not by group: %v", doctorCodes(r))

@@ -94,9 +94,9 @@ func sessionsFact(f *doctorFacts) []DoctorFinding {
 func gitFact(f *doctorFacts) []DoctorFinding {
 	switch {
 	case f.git.problem != "":
-		return finding("git", "the anchors were not compared with the current commit: "+f.git.problem)
-	case f.git.left > 0:
-		return finding("git", plural(f.git.left, "anchor was", "anchors were")+" not compared with the current commit, being too many")
+		return finding("git", "what guards may run under [trust], and the anchors, were not compared with the current commit: "+f.git.problem)
+	case f.git.inside > 0:
+		return finding("git", plural(f.git.inside, "anchor lies in a submodule and was", "anchors lie in submodules and were")+" not compared with the current commit, [trust] included")
 	}
 	return nil
 }
@@ -120,6 +120,13 @@ func userFact(f *doctorFacts) []DoctorFinding {
 	return about("user_directory", f.places.user+text, f.places.userHas)
 }
 
+// addHere adds a command about files of the root, if there is a way to write it.
+func (f *doctorFacts) addHere(c *counted, command string) {
+	if s := f.here(command); s != "" {
+		c.add(s)
+	}
+}
+
 func uninstallFact(f *doctorFacts) []DoctorFinding {
 	if f.anchor.file == "" {
 		return nil
@@ -127,14 +134,14 @@ func uninstallFact(f *doctorFacts) []DoctorFinding {
 	var c counted
 	for _, k := range f.clients {
 		if k.how == clientReady || k.how == clientPartly {
-			c.add("mwp init --client " + k.name + " --undo")
+			f.addHere(&c, "mwp init --client "+k.name+" --undo")
 		}
 	}
 	what := ".mwp"
 	if f.anchor.plain && f.anchor.stateExists {
 		what = ".mwp .mwp.d"
 	}
-	c.add(f.here("rm -r " + what))
+	f.addHere(&c, "rm -r "+what)
 	if f.places.user != "" && f.places.userHas.total() > 0 {
 		if word, ok := commandWord(f.places.user); ok {
 			c.add("rm -r " + word + ", when no other workspace is left")
