@@ -52,11 +52,11 @@ func (w *Workspace) report(ctx context.Context, q ReportRequest) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	p, s, err := w.enter(ctx, q.Target)
+	_, s, err := w.enter(ctx, q.Target)
 	if err != nil {
 		return nil, err
 	}
-	c := &reporting{w: w, session: s, q: q, from: fromOf(p, s.candidate)}
+	c := &reporting{w: w, session: s, q: q}
 	c.overview(&v)
 	if err := c.maps(ctx); err != nil {
 		return nil, err
@@ -92,7 +92,6 @@ type reporting struct {
 	w *Workspace
 	*session
 	q    ReportRequest
-	from string
 	page page.Report
 }
 
@@ -101,7 +100,8 @@ func (c *reporting) overview(v *nodes.OverviewValue) {
 	p := &c.page
 	p.Findings = v.Lint.Findings
 	p.Directories, p.Contexts, p.Anchors = v.Lint.Directories, v.Lint.Contexts, v.Lint.Anchors
-	p.Rows, p.Unanswered = v.Rows, v.Unread
+	p.Name = v.Name
+	p.Rows, p.Refused, p.Unanswered = v.Rows, v.Refused, v.Unread
 	p.Dirs, p.Loose = page.Choose(v.Rows)
 	for i := range p.Dirs {
 		p.Dirs[i].Own = v.Own[i]
@@ -143,11 +143,6 @@ func (c *reporting) maps(ctx context.Context) error {
 		c.page.Targets = append(c.page.Targets, t)
 		if m := &t.Map; target == "" {
 			c.page.Counter = m.TokenCounter
-			for _, e := range m.Layers.L0 {
-				if e.Source == m.Anchors.Workspace {
-					c.page.Name = e.Name
-				}
-			}
 		}
 	}
 	return nil
@@ -159,7 +154,8 @@ func (c *reporting) mapOf(ctx context.Context, target string) (page.Target, erro
 	at := c.candidate
 	at.target = target
 	q := Request{Target: target, AllowFloating: c.q.AllowFloating}
-	n := q.rendered(at, c.from).Map
+	// The whole project is drawn as from its root, wherever the report was asked for.
+	n := q.rendered(at, ".").Map
 	x, unknown, err := c.ask(ctx, n)
 	switch {
 	case err != nil:

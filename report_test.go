@@ -146,7 +146,7 @@ description = "Terminal planning."
 l1 = 20
 -- api/.mwp-context.md --
 ---
-owners: [team-api]
+owners: [team-with-a-name-that-is-longer-than-any-telephone-is-wide-and-has-no-space-in-it-whatever-one-does]
 imports:
   - workspace: rules/wire.md
   - workspace: rules/gone.md
@@ -170,6 +170,9 @@ Frozen.
 -- web/.mwp-context.md --
 ---
 colour: blue
+imports:
+  - workspace: rules/long.md#One
+  - workspace: rules/long.md#Two
 ---
 # Web
 
@@ -183,6 +186,14 @@ Text.
 # Wire format
 
 Integers are strings.
+-- rules/long.md --
+# One
+
+What a page shows of the first part is not what it shows of the second one.
+
+# Two
+
+What a page shows of the second part is not what it shows of the first one.
 `
 
 // TestReportRefused holds that a target without a map makes a page that says why.
@@ -214,6 +225,131 @@ func TestReportGuards(t *testing.T) {
 	g.verify(t)
 	if page := readable(reportOf(t, g.w, "")); !strings.Contains(page, "1 failing guard") || !strings.Contains(page, "exited 1") {
 		t.Error("the page does not say that a guard failed, and how")
+	}
+}
+
+// tiles returns what a page says that a directory adds, as the picture of sizes has it.
+func tiles(page string) map[string][]string {
+	_, data, _ := strings.Cut(page, `id="data">`)
+	data, _, _ = strings.Cut(data, "</script>")
+	var read struct{ Dirs [][]any }
+	if err := json.Unmarshal([]byte(data), &read); err != nil {
+		return nil
+	}
+	all := map[string][]string{}
+	for _, d := range read.Dirs {
+		var files []string
+		for _, f := range d[2].([]any) {
+			files = append(files, f.([]any)[0].(string))
+		}
+		all[d[0].(string)] = files
+	}
+	return all
+}
+
+// TestReportBooks holds that a text counts once: for the directory whose own file it
+// is, else for the one that it lies in, else for the first that imports it, and that
+// parts of a file are told apart.
+func TestReportBooks(t *testing.T) {
+	page := readable(reportOf(t, mwp.Open(mwp.Options{Dir: unpack(t, `
+-- .mwp/config.toml --
+name = "harbour"
+-- api/.mwp-context.md --
+---
+imports:
+  - workspace: packages/.mwp-context.md
+  - workspace: packages/rules.md
+  - workspace: rules/long.md#One
+  - workspace: rules/long.md#Two
+---
+# API
+-- packages/.mwp-context.md --
+---
+imports:
+  - local: rules.md
+---
+# Packages
+-- packages/rules.md --
+Integers are strings.
+-- web/.mwp-context.md --
+---
+imports:
+  - workspace: rules/long.md#One
+---
+# Web
+-- rules/long.md --
+# One
+First.
+# Two
+Second.
+`)}), ""))
+	want := map[string][]string{
+		".": {".mwp/config.toml"}, "api": {"api/.mwp-context.md", "rules/long.md#One", "rules/long.md#Two"},
+		"packages": {"packages/.mwp-context.md", "packages/rules.md"}, "web": {"web/.mwp-context.md"},
+	}
+	if d := cmp.Diff(want, tiles(page)); d != "" {
+		t.Errorf("what the directories add (-want +got):\n%s", d)
+	}
+	for _, want := range []string{
+		`<h1>harbour</h1>`,
+		`packages/rules.md <i>imported</i> <i>· 5 tokens, counted in packages</i></span><span class="layer"><span class="chip l0" title="project identity">L0</span></span><span class="num">0<i>`,
+		`rules/long.md#One <i>imported</i> <i>· 5 tokens, counted in api</i>`, `<code>rules/long.md#Two</code>`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+// TestReportWithout holds that the page of a workspace with broken settings, or with a
+// file that is too large, names the directories and what is in their way.
+func TestReportWithout(t *testing.T) {
+	root := unpack(t, reported)
+	for _, dir := range []string{"big", "large"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, dir, ".mwp-context.md"), bytes.Repeat([]byte("rule\n"), 1<<18), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := readable(reportOf(t, mwp.Open(mwp.Options{Dir: root}), ""))
+	for _, want := range []string{
+		`big</span><span class="none"><span class="state bad"><span aria-hidden="true">✕</span> no map: limit_exceeded`,
+		"the guards of big/.mwp-context.md are not known, those of other places are: the file has", "the guards of large/.mwp-context.md are",
+	} {
+		if n := strings.Count(page, want); n != 1 {
+			t.Errorf("the page says %q %d times, want once", want, n)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, ".mwp", "config.toml"), []byte("name = ["), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	page = readable(reportOf(t, mwp.Open(mwp.Options{Dir: root}), ""))
+	for _, dir := range []string{"(project root)", "api", "web"} {
+		if !strings.Contains(page, dir+`</span><span class="none">`) {
+			t.Errorf("the page does not say that there is no map of %s", dir)
+		}
+	}
+	if !strings.Contains(page, "<b>–</b> <span>not known</span>") {
+		t.Error("the page does not say that the sizes are not known")
+	}
+	for _, never := range []string{"No directory has context", "There is no context to weigh", "Budgets by layer"} {
+		if strings.Contains(page, never) {
+			t.Errorf("the page of broken settings says %q", never)
+		}
+	}
+}
+
+// TestReportFromAnywhere holds that a workspace has one page, whichever of its
+// directories it is asked for from.
+func TestReportFromAnywhere(t *testing.T) {
+	root := copyExample(t, "polyglot")
+	page := reportOf(t, mwp.Open(mwp.Options{Dir: root}), "")
+	for _, dir := range []string{"backend", "backend/src", "packages"} {
+		if again := reportOf(t, mwp.Open(mwp.Options{Dir: filepath.Join(root, dir)}), ""); again != page {
+			t.Errorf("the page from %s differs:\n%s", dir, cmp.Diff(page, again))
+		}
 	}
 }
 
@@ -290,11 +426,28 @@ one(".chooser li:last-child a").click();
 say("chosen", [...document.querySelectorAll("article.map")].filter((m) => !m.hidden).length === 1 && one(".chooser li:last-child a").hasAttribute("aria-current"));
 one("#filter").value = "wire"; one("#filter").dispatchEvent(new Event("input"));
 say("filtered", one("#filtered").textContent);
+one("#filter").value = "api/v1"; one("#filter").dispatchEvent(new Event("input"));
+say("by whole path", one("#filtered").textContent);
 one("#filter").value = ""; one("#filter").dispatchEvent(new Event("input"));
+say("two names, two tiles", [...document.querySelectorAll("button.tile")].filter((b) => b.title.startsWith("\ufffd/:")).length);
+const web = [...document.querySelectorAll("button.tile")].find((b) => b.title.startsWith("web/:")); web.click();
+say("two sections, two tiles", [...document.querySelectorAll(".tile")].filter((b) => b.title.startsWith("rules/long.md#")).length);
+const drawing = one("article.map:not([hidden]) .computed"); say("drawing", drawing.open);
+drawing.open = true; say("drawn", drawing.querySelector(".graph").clientWidth > 100);
+say("section", one("nav.sections [aria-current]").textContent);
 say("all again", [...document.querySelectorAll("#tree li")].every((l) => !l.hidden));
 const dark = () => getComputedStyle(document.body).backgroundColor;
 const was = dark(); one("#theme").click(); const light = dark(); one("#theme").click(); say("themes", light !== dark() && (was === light || was === dark()));
 say("wide", document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+let at = one("#tree");
+for (let i = 0; i < 40; i++) {
+  at.insertAdjacentHTML("beforeend", '<ul><li><details open><summary><span class="what">deep</span></summary></details></li></ul>');
+  at = at.lastElementChild.querySelector("details");
+}
+say("forty levels", document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+say("whole words", getComputedStyle(one('#guards td[data-label="Why"]')).overflowWrap);
+scrollTo({ top: one("#contexts").offsetTop, behavior: "instant" }); dispatchEvent(new Event("scroll")); say("scrolled", one("nav.sections [aria-current]").textContent);
+scrollTo({ top: 0, behavior: "instant" }); dispatchEvent(new Event("scroll")); say("back", one("nav.sections [aria-current]").textContent);
 </script></body>`
 
 // TestReportBrowser opens the page in a browser: its script runs under its policy and
@@ -302,8 +455,17 @@ say("wide", document.documentElement.scrollWidth <= document.documentElement.cli
 // screen, and it is used by keyboard.
 func TestReportBrowser(t *testing.T) {
 	chromium := browser(t)
-	w := mwp.Open(mwp.Options{Dir: unpack(t, reported)})
-	page := reportOf(t, w, "api/v1/x.go")
+	root := unpack(t, reported)
+	for _, name := range []string{"\xfe", "\xff"} {
+		dir := filepath.Join(root, name)
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Skipf("NOT TESTED: no directory here may have a name that is no UTF-8: %v", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".mwp-context.md"), bytes.Repeat([]byte("Say so. "), 20), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := reportOf(t, mwp.Open(mwp.Options{Dir: root}), "api/v1/x.go")
 	t.Run("keys", func(t *testing.T) {
 		t.Parallel()
 		open := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).ReplaceAllString(page, "")
@@ -313,9 +475,10 @@ func TestReportBrowser(t *testing.T) {
 			got = append(got, m[1])
 		}
 		want := []string{
-			"ready: true", "down: api", "left: false", "right: true", "in: v1", "out: api", "end: web", "home: (project root)",
+			"ready: true", "down: api", "left: false", "right: true", "in: v1", "out: api", `end: \xf`, "home: (project root)",
 			"one tile in the tab order: 1", "tile: true", "opened: true", "closed: project", "maps: map-0", "chosen: true",
-			"filtered: 2 directories", "all again: true", "themes: true", "wide: true",
+			"filtered: 2 directories", "by whole path: 1 directory", "two names, two tiles: 2", "two sections, two tiles: 2", "drawing: false", "drawn: true", "section: Overview", "all again: true", "themes: true", "wide: true",
+			"forty levels: true", "whole words: break-word", "scrolled: Contexts", "back: Overview",
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("by keyboard (-want +got):\n%s", d)

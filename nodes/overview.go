@@ -3,6 +3,7 @@ package nodes
 import (
 	"errors"
 	"io/fs"
+	"slices"
 
 	"github.com/model-workspace-protocol/mwp/cas"
 	"github.com/model-workspace-protocol/mwp/graph"
@@ -22,8 +23,13 @@ type Overview struct {
 
 // OverviewValue is the workspace, each part as its own kind has it.
 type OverviewValue struct {
+	// Name is what the configuration calls the project, "" for nothing.
+	Name string
 	Lint ir.LintReport
-	Rows []ir.TargetRow
+	// Rows are the targets and, with nothing but path and source, the directories of
+	// Refused, which have context and no map.
+	Rows    []ir.TargetRow
+	Refused []page.Refused
 	// Own is what the directories add that page.Choose takes from Rows, in that order.
 	Own  [][]page.Source
 	Plan GuardPlanValue
@@ -32,24 +38,31 @@ type OverviewValue struct {
 }
 
 var overviewKind = graph.Define(graph.Definition[RenderedValue, Overview]{
-	Name: "overview", Version: 1, Order: 80,
+	Name: "overview", Version: 2, Order: 80,
 	Params: func(c *cas.Coder, n *Overview) { c.Bool(&n.Explicit); c.Bool(&n.AllowFloating); c.String(&n.From) },
 	Value:  codeText,
 })
 
 // CodeOverview codes a workspace, for what hands it on as bytes.
 func CodeOverview(c *cas.Coder, v *OverviewValue) {
+	c.String(&v.Name)
 	codeLintReport(c, &v.Lint)
 	cas.Slice(c, &v.Rows, codeTargetRow)
+	cas.Slice(c, &v.Refused, func(c *cas.Coder, d *page.Refused) {
+		c.String(&d.Path)
+		c.String((*string)(&d.Code))
+	})
 	cas.Slice(c, &v.Own, func(c *cas.Coder, own *[]page.Source) {
 		cas.Slice(c, own, func(c *cas.Coder, s *page.Source) {
 			c.String(&s.Path)
+			c.String(&s.Section)
+			cas.Optional(c, &s.Origin, codeOrigin)
 			c.Int(&s.Layer)
 			c.Int(&s.Tokens)
 			c.Strings(&s.Owners)
 			c.Bool(&s.Imported)
 			c.String(&s.Status)
-			c.Bool(&s.Again)
+			c.String(&s.CountedIn)
 		})
 	})
 	CodeGuardPlan(c, &v.Plan)
@@ -76,10 +89,10 @@ func (n Overview) Compute(r graph.Reader) (out RenderedValue, err error) {
 	if v.Lint, err = graph.Need(r, Lint{Explicit: n.Explicit, AllowFloating: n.AllowFloating}); err != nil {
 		return out, err
 	}
-	rows, errs := graph.TryAll(r, []Targets{{Explicit: n.Explicit, AllowFloating: n.AllowFloating, Under: "."}})
-	if errs == nil {
-		v.Rows = rows[0]
-	} else if err := v.unread("the directories with context", errs[0]); err != nil {
+	if err := n.name(r, &v); err != nil {
+		return out, err
+	}
+	if err := n.rows(r, &v); err != nil {
 		return out, err
 	}
 	if err := n.own(r, &v); err != nil {
@@ -110,13 +123,91 @@ func (v *OverviewValue) unread(what string, err error) error {
 	return nil
 }
 
+// name takes the project's name out of its configuration: the map carries it only
+// where there is more to say of the project.
+func (n Overview) name(r graph.Reader, v *OverviewValue) error {
+	anchor, err := graph.Need(r, Anchor{Target: ".", Explicit: n.Explicit})
+	if err != nil || anchor.WorkspaceConfig == "" {
+		return err
+	}
+	files, errs := graph.TryAll(r, []ConfigFile{{Path: anchor.WorkspaceConfig}})
+	if errs != nil {
+		return v.unread("the name and the settings of the project", errs[0])
+	}
+	v.Name = files[0].Config.Name
+	return nil
+}
+
+// rows asks for the targets, and for the directories with context of their own that
+// are none. One file that may not be read makes all targets unknown at once; then each
+// of these directories answers for itself.
+func (n Overview) rows(r graph.Reader, v *OverviewValue) error {
+	all, errs := graph.TryAll(r, []Targets{{Explicit: n.Explicit, AllowFloating: n.AllowFloating, Under: "."}})
+	if errs == nil {
+		v.Rows = all[0]
+	} else if err := v.unread("the directories without context of their own", errs[0]); err != nil {
+		return err
+	}
+	s, err := surveyed(r, n.Explicit)
+	if err != nil {
+		return err
+	}
+	var ask []Chain
+	var sources []string
+	for _, p := range s.places {
+		if m := marksOf(p.Found); len(m.contexts) > 0 || m.anchor != graph.Absent {
+			ask = append(ask, Chain{Target: p.Dir, Explicit: n.Explicit, AllowFloating: n.AllowFloating})
+			sources = append(sources, join(p.Dir, append(m.contexts, ".mwp")[0]))
+		}
+	}
+	chains, failures := graph.TryAll(r, ask)
+	for i, c := range chains {
+		code := refusedBy(c.Refusal)
+		if failures != nil && failures[i] != nil {
+			if _, ok := unreadable(ask[i].Target, failures[i]); !ok {
+				return failures[i]
+			}
+			code = ir.Unreadable
+		}
+		switch {
+		case code != "":
+			v.Refused = append(v.Refused, page.Refused{Path: ask[i].Target, Code: code})
+			v.Rows = append(v.Rows, ir.TargetRow{Path: ask[i].Target, Source: sources[i]})
+		case errs != nil && c.Row.All > 0:
+			v.Rows = append(v.Rows, c.Row)
+		}
+	}
+	slices.SortFunc(v.Rows, func(a, b ir.TargetRow) int { return ir.ComparePaths(a.Path, b.Path) })
+	return nil
+}
+
+// refusedBy returns the first error's code, "" for none.
+func refusedBy(ds []ir.Diagnostic) ir.Code {
+	for _, d := range ds {
+		if d.Severity == ir.SeverityError {
+			return d.Code
+		}
+	}
+	return ""
+}
+
 // own asks what each directory of the page adds to the maps below it.
 func (n Overview) own(r graph.Reader, v *OverviewValue) error {
 	dirs, _ := page.Choose(v.Rows)
-	layers, budgets := make([]Layers, len(dirs)), make([]Budget, len(dirs))
+	v.Own = make([][]page.Source, len(dirs))
+	refused := map[string]bool{}
+	for _, d := range v.Refused {
+		refused[d.Path] = true
+	}
+	var at []int
+	var layers []Layers
+	var budgets []Budget
 	for i := range dirs {
-		layers[i] = Layers{Target: dirs[i].Row.Path, Explicit: n.Explicit, AllowFloating: n.AllowFloating}
-		budgets[i] = Budget{Layers: layers[i]}
+		if refused[dirs[i].Row.Path] {
+			continue
+		}
+		l := Layers{Target: dirs[i].Row.Path, Explicit: n.Explicit, AllowFloating: n.AllowFloating}
+		at, layers, budgets = append(at, i), append(layers, l), append(budgets, Budget{Layers: l})
 	}
 	bs, err := graph.NeedAll(r, budgets)
 	if err != nil {
@@ -126,17 +217,45 @@ func (n Overview) own(r graph.Reader, v *OverviewValue) error {
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	v.Own = make([][]page.Source, len(dirs))
-	for i := range dirs {
-		v.Own[i] = ownSources(dirs[i].Row.Path, &ls[i], &bs[i], seen)
+	claims := map[string]claim{}
+	for j := range layers {
+		claimAll(claims, layers[j].Target, &ls[j], &bs[j])
+	}
+	for j, i := range at {
+		v.Own[i] = ownSources(layers[j].Target, &ls[j], &bs[j], claims)
 	}
 	return nil
 }
 
-// ownSources returns what a directory itself adds to its map. seen holds what earlier
-// directories added.
-func ownSources(dir string, l *LayersValue, b *BudgetValue, seen map[string]bool) []page.Source {
+// claim says which directory a text counts for.
+type claim struct {
+	dir  string
+	rank int
+}
+
+// claimAll enters what a directory adds. Its own files are its own; what several
+// import counts where it lies, else for the first of them.
+func claimAll(claims map[string]claim, dir string, l *LayersValue, b *BudgetValue) {
+	for i := range l.Candidates {
+		k := &l.Candidates[i]
+		key := k.key()
+		if k.Dir != dir || !k.Placed || k.Status != ir.Included || b.Dropped[i] || key == "" {
+			continue
+		}
+		c := claim{dir: dir, rank: 1}
+		if k.ImportDepth == 0 {
+			c.rank = 3 + maxScanDepth
+		} else if within(k.Source, dir) {
+			c.rank = 2 + depth(dir)
+		}
+		if c.rank > claims[key].rank {
+			claims[key] = c
+		}
+	}
+}
+
+// ownSources returns what a directory itself adds to its map.
+func ownSources(dir string, l *LayersValue, b *BudgetValue, claims map[string]claim) []page.Source {
 	var own []page.Source
 	for i := range l.Candidates {
 		k := &l.Candidates[i]
@@ -144,13 +263,14 @@ func ownSources(dir string, l *LayersValue, b *BudgetValue, seen map[string]bool
 			continue
 		}
 		s := page.Source{
-			Path: k.Source, Layer: k.Layer, Tokens: b.Tokens[i], Owners: k.Owners, Imported: k.ImportDepth > 0, Status: k.Status,
+			Path: k.Source, Section: k.Section, Origin: k.Origin, Layer: k.Layer, Tokens: b.Tokens[i], Owners: k.Owners,
+			Imported: k.ImportDepth > 0, Status: k.Status,
 		}
 		if b.Dropped[i] {
 			s.Status = ir.DroppedByBudget
 		}
-		if key := k.key(); s.Status == ir.Included && key != "" {
-			s.Again, seen[key] = seen[key], true
+		if c := claims[k.key()]; s.Status == ir.Included && c.dir != dir {
+			s.CountedIn = c.dir
 		}
 		own = append(own, s)
 	}

@@ -102,7 +102,7 @@ func overCap(t *ir.TargetRow) bool {
 
 func pageSummary(page *TargetPage) string {
 	if page.Total == 0 {
-		return "0 targets: no directory here has context; `mwp init` makes a first context file"
+		return "0 targets: no directory here has a map to weigh; `mwp lint` says what is in the way, `mwp init` makes a first context file"
 	}
 	if !page.Truncated {
 		return count(page.Total, "target")

@@ -62,6 +62,10 @@ func overruns(rows []ir.TargetRow) []use {
 
 func (w *writer) budgets(r *Report) {
 	w.section(1, "For each layer, the directory whose map comes nearest to the cap.")
+	if len(r.Rows) == len(r.Refused) && r.unknown() {
+		w.raw("<p>The budgets are not known: the findings say what is in the way.</p>\n</section>\n")
+		return
+	}
 	w.table("Budgets by layer", "Layer", "#Tokens", "#Cap", "Use", "Room", "Fullest map")
 	for layer, u := range fullest(r.Rows) {
 		w.raw("<tr><th scope=\"row\">").chip(layer).raw(" <span class=\"soft\">").raw(layerNames[layer]).raw("</span></th>")
@@ -89,7 +93,7 @@ func (w *writer) overrunTable(r *Report) {
 		w.raw("<tr><th scope=\"row\"><code>").path(shortened(u.row.Path, "")).raw("</code></th>")
 		w.cell("Layer").chip(u.layer).end().cell("#Tokens").number(u.tokens).end().cell("#Cap").number(u.cap).end()
 		w.cell("Use").meter(u).end().cell("Room").room(u).end()
-		w.cell("Largest part").raw("<code>").path(u.row.Largest).raw("</code> ").number(u.row.LargestTokens).end().raw("</tr>\n")
+		w.cell("Largest part").raw("<code>").place(u.row.Largest).raw("</code> ").number(u.row.LargestTokens).end().raw("</tr>\n")
 	}
 	w.endTable()
 	if n := len(all) - maxOverruns; n > 0 {

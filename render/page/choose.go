@@ -110,7 +110,8 @@ func above(at map[string]int, dir string) int {
 func Largest(rows []ir.TargetRow, first string) (targets []string, left int) {
 	var all []*ir.TargetRow
 	for i := range rows {
-		if rows[i].Source != "" && rows[i].Path != "." && rows[i].Path != first {
+		// What weighs nothing was refused: why is in the findings.
+		if rows[i].Source != "" && rows[i].All > 0 && rows[i].Path != "." && rows[i].Path != first {
 			all = append(all, &rows[i])
 		}
 	}

@@ -12,6 +12,10 @@ import (
 func (w *writer) contexts(r *Report) {
 	w.section(2, "Every directory with context of its own, the files that it adds, and what a map of it carries in all.")
 	if len(r.Dirs) == 0 {
+		if r.unknown() {
+			w.raw("<p>Which directories have context is not known: the findings say what is in the way.</p>\n</section>\n")
+			return
+		}
 		w.raw("<p>No directory has context. <code>mwp init</code> writes a first file.</p>\n</section>\n")
 		return
 	}
@@ -21,6 +25,10 @@ func (w *writer) contexts(r *Report) {
 	t.embedded = map[string]int{}
 	for i := range r.Targets {
 		t.embedded[r.Targets[i].Path] = i
+	}
+	t.refused = map[string]ir.Code{}
+	for _, d := range r.Refused {
+		t.refused[d.Path] = d.Code
 	}
 	var roots []int
 	for i := range r.Dirs {
@@ -56,6 +64,7 @@ type tree struct {
 	r        *Report
 	children [][]int
 	embedded map[string]int // by target
+	refused  map[string]ir.Code
 	widest   int
 }
 
@@ -74,17 +83,16 @@ func (t *tree) dir(i int, above string) {
 	if len(t.r.Dirs) > 40 && depth(d.Row.Path) > 0 {
 		open = ""
 	}
+	if d.Row.Path == "." {
+		open += ` data-root=""`
+	}
 	w.raw("<li><details").raw(open).raw("><summary><span class=\"what\">").path(shortened(d.Row.Path, above)).raw("</span>")
-	w.raw("<span class=\"layer\">").chip(d.Row.Layer).raw("</span><span class=\"num\">").number(d.tokens()).raw("<i> added</i></span>")
-	w.raw("<span class=\"map\">").share(&d.Row, t.widest).raw(" <span class=\"num\">").number(d.Row.All).raw("<i> in its map</i></span>")
-	if _, room, ok := d.Row.Headroom(); ok && room < 0 {
-		w.raw(" ").state("bad", "✕", "over a cap")
+	if code, no := t.refused[d.Row.Path]; no {
+		w.raw("<span class=\"none\">").state("bad", "✕", "no map: "+string(code)).raw("</span>")
+	} else {
+		w.weight(d, t.widest)
 	}
-	w.raw("</span><span class=\"who\">")
-	if d.Row.Guards > 0 {
-		w.raw(counted(d.Row.Guards, "guard"))
-	}
-	w.raw("</span></summary>\n<ul>\n")
+	w.raw("</summary>\n<ul>\n")
 	t.files(d)
 	t.notes(d)
 	w.raw("</ul>\n")
@@ -92,6 +100,16 @@ func (t *tree) dir(i int, above string) {
 		t.list(t.children[i], d.Row.Path)
 	}
 	w.raw("</details></li>\n")
+}
+
+// weight writes what a directory adds and what its map carries.
+func (w *writer) weight(d *Dir, widest int) {
+	w.raw("<span class=\"layer\">").chip(d.Row.Layer).raw("</span><span class=\"num\">").number(d.tokens()).raw("<i> added</i></span>")
+	w.raw("<span class=\"map\">").share(&d.Row, widest).raw(" <span class=\"num\">").number(d.Row.All).raw("<i> in its map</i></span>")
+	if _, room, ok := d.Row.Headroom(); ok && room < 0 {
+		w.raw(" ").state("bad", "✕", "over a cap")
+	}
+	w.raw("</span>")
 }
 
 // share draws the size of a map by layer, against the largest of the page.
@@ -112,16 +130,19 @@ func (t *tree) files(d *Dir) {
 	w := t.w
 	for i := range d.Own[:min(len(d.Own), maxOwn)] {
 		s := &d.Own[i]
-		w.raw("<li class=\"file\"><span class=\"what\">").path(shortened(s.Path, d.Row.Path))
+		w.raw("<li class=\"file\"><span class=\"what\">").file(s.Path, s.Section, d.Row.Path)
 		if s.Imported {
 			w.raw(" <i>imported</i>")
 		}
 		if s.Status != ir.Included {
 			w.raw(" ").state("note", "∅", outcomeWords(s.Status))
-		} else if s.Again {
-			w.raw(" <i>(counted above)</i>")
+			if s.Tokens > 0 {
+				w.raw(" <i>(").raw(counted(s.Tokens, "token")).raw(")</i>")
+			}
+		} else if s.CountedIn != "" {
+			w.raw(" <i>· ").raw(counted(s.Tokens, "token")).raw(", counted in ").path(shortened(s.CountedIn, "")).raw("</i>")
 		}
-		w.raw("</span><span class=\"layer\">").chip(s.Layer).raw("</span><span class=\"num\">").number(s.Tokens).raw("<i> tokens</i></span><span class=\"map\"></span><span class=\"who\">").list(s.Owners).raw("</span></li>\n")
+		w.raw("</span><span class=\"layer\">").chip(s.Layer).raw("</span><span class=\"num\">").number(s.weight()).raw("<i> tokens</i></span><span class=\"map\"></span><span class=\"who\">").list(s.Owners).raw("</span></li>\n")
 	}
 	if n := len(d.Own) - maxOwn; n > 0 {
 		tokens := 0
@@ -145,7 +166,8 @@ func (t *tree) notes(d *Dir) {
 	}
 }
 
-// heirs names who else has the directory's context, and leads to its map.
+// heirs names who else has the directory's context, leads to its map and counts the
+// guards there.
 func (t *tree) heirs(d *Dir) {
 	w := t.w
 	target := d.Row.Path
@@ -153,17 +175,25 @@ func (t *tree) heirs(d *Dir) {
 		target = ""
 	}
 	i, ok := t.embedded[target]
-	if !ok && d.HeirCount == 0 {
+	if !ok && d.HeirCount == 0 && d.Row.Guards == 0 {
 		return
 	}
 	w.raw("<li class=\"aside\">")
+	between := ""
 	if ok {
-		w.raw("<a href=\"#map-").int(i).raw("\">See its map</a>")
+		see := "See its map"
+		if t.refused[d.Row.Path] != "" {
+			see = "See why"
+		}
+		w.raw("<a href=\"#map-").int(i).raw("\">").raw(see).raw("</a>")
+		between = " · "
+	}
+	if d.Row.Guards > 0 {
+		w.raw(between).raw(counted(d.Row.Guards, "guard")).raw(" in its map")
+		between = " · "
 	}
 	if d.HeirCount > 0 {
-		if ok {
-			w.raw(" · ")
-		}
+		w.raw(between)
 		names := make([]string, len(d.Heirs))
 		for i, h := range d.Heirs {
 			names[i] = shortened(h, d.Row.Path)

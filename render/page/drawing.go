@@ -10,7 +10,7 @@ func (w *writer) drawing(i int, t *Target) {
 	if len(d.Boxes) == 0 {
 		return
 	}
-	w.raw("<h4 id=\"gh-").int(i).raw("\">What it was computed from</h4>\n")
+	w.raw("<details class=\"plain computed\"><summary id=\"gh-").int(i).raw("\">What it was computed from</summary>\n")
 	w.raw("<p class=\"soft\">The map stands at the left; right of each box is what it needed. ")
 	for j, note := range d.Notes {
 		if j > 0 {
@@ -35,6 +35,7 @@ func (w *writer) drawing(i int, t *Target) {
 	if line, ok := command("mwp explain", t.Path, " --graph mermaid --all"); ok {
 		w.raw("<p class=\"soft\">With every node: <code>").text(line).raw("</code></p>\n")
 	}
+	w.raw("</details>\n")
 }
 
 func (w *writer) legend(d *render.Drawing) {

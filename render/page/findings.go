@@ -34,7 +34,7 @@ func (w *writer) finding(d *ir.Diagnostic) {
 	w.raw("<tr>").cell("Severity").severity(d.Severity).end()
 	w.raw("<th scope=\"row\">")
 	if place := d.Place(); place != "" {
-		w.raw("<code>").path(place).raw("</code>")
+		w.raw("<code>").place(place).raw("</code>")
 	} else {
 		w.raw("the workspace")
 	}

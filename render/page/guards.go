@@ -42,14 +42,19 @@ func guardStates(r *Report) (n [stateCount]int) {
 }
 
 // guardWords counts the states that occur: "2 failed, 1 passed".
-func guardWords(n [stateCount]int, all int) string {
+func guardWords(n [stateCount]int, hidden bool) string {
 	var parts []string
 	for state, count := range n {
 		if count > 0 {
 			parts = append(parts, grouped(count)+" "+stateWords[state])
 		}
 	}
-	if len(parts) == 0 {
+	switch {
+	case hidden && len(parts) == 0:
+		return "not known"
+	case hidden:
+		parts = append(parts, "others may be hidden by errors")
+	case len(parts) == 0:
 		return "none is declared"
 	}
 	return strings.Join(parts, ", ")
@@ -70,7 +75,11 @@ func (w *writer) guardState(state int) *writer {
 func (w *writer) guards(r *Report) {
 	w.section(4, "The checks by which context proves what it says. This report ran none of them; mwp verify does.")
 	if len(r.Guards) == 0 {
-		w.raw("<p>No context file declares a guard.</p>\n</section>\n")
+		none := "No context file declares a guard."
+		if r.GuardsHidden {
+			none = "No guard is known. Files that could not be taken in may declare some."
+		}
+		w.raw("<p>").raw(none).raw("</p>\n</section>\n")
 		return
 	}
 	w.table("Guards of the workspace", "State", "Guard", "When", "Why", "May it run", "Declared", "Owners")
@@ -105,7 +114,7 @@ func (w *writer) guard(g *Guard) {
 	} else if g.Why != "" {
 		w.raw("<br><span class=\"soft\">").text(g.Why).raw("</span>")
 	}
-	w.end().cell("Declared").raw("<code>").path(g.DeclaredIn).raw("</code>").end()
+	w.end().cell("Declared").raw("<code>").place(g.DeclaredIn).raw("</code>").end()
 	w.cell("Owners").list(g.Owners).end().raw("</tr>\n")
 }
 

@@ -138,7 +138,7 @@ func (w *writer) unloaded(rec *ir.TraceRecord) {
 	w.raw("<tr>").cell("Outcome").outcome(rec.Status).end().source(rec)
 	w.cell("Layer").optionalChip(rec.Layer).end().cell("#Tokens").number(rec.Tokens).end()
 	w.cell("Rule").text(rec.Rule).end().cell("Why").reason(rec).end()
-	w.cell("Declared").raw("<code>").path(rec.Declared).raw("</code>").end().raw("</tr>\n")
+	w.cell("Declared").raw("<code>").place(rec.Declared).raw("</code>").end().raw("</tr>\n")
 }
 
 func (w *writer) optionalChip(layer *int) *writer {
@@ -149,9 +149,13 @@ func (w *writer) optionalChip(layer *int) *writer {
 }
 
 func (w *writer) source(rec *ir.TraceRecord) *writer {
-	w.raw("<th scope=\"row\"><code>").path(rec.Source).raw("</code>")
+	w.raw("<th scope=\"row\"><code>").place(rec.Source).raw("</code>")
 	if len(rec.ImportsChain) > 0 {
-		w.raw("<br><span class=\"soft\">by way of ").text(strings.Join(rec.ImportsChain, " → ")).raw("</span>")
+		chain := make([]string, len(rec.ImportsChain))
+		for i, s := range rec.ImportsChain {
+			chain[i] = w.named(s, "")
+		}
+		w.raw("<br><span class=\"soft\">by way of ").text(strings.Join(chain, " → ")).raw("</span>")
 	}
 	return w.raw("</th>")
 }
@@ -159,7 +163,7 @@ func (w *writer) source(rec *ir.TraceRecord) *writer {
 func (w *writer) reason(rec *ir.TraceRecord) *writer {
 	w.text(rec.Reason)
 	if rec.DeduplicatedBy != "" {
-		w.raw("; the text is that of <code>").path(rec.DeduplicatedBy).raw("</code>")
+		w.raw("; the text is that of <code>").place(rec.DeduplicatedBy).raw("</code>")
 	}
 	return w
 }

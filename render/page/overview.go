@@ -24,12 +24,36 @@ func (w *writer) overview(r *Report) {
 	if hidden+r.Loose > 0 {
 		of = "tokens in the " + counted(len(r.Dirs), "directory") + " shown below"
 	}
+	if len(r.Refused) > 0 {
+		of = "tokens in the directories that have a map"
+	}
+	weight := grouped(own)
+	if own == 0 && r.unknown() {
+		weight, of = "–", "not known"
+	}
 	w.raw("<dl class=\"figures\">\n")
 	w.figure("contexts", grouped(r.Contexts), "in "+counted(r.Directories, "directory"))
-	w.figure("sizes", grouped(own), of)
-	w.figure("guards", grouped(len(r.Guards)), guardWords(states, len(r.Guards)))
+	w.figure("sizes", weight, of)
+	w.figure("guards", grouped(len(r.Guards)), guardWords(states, r.GuardsHidden))
 	w.figure("findings", grouped(errors+warnings+notes), findingWords(errors, warnings, notes))
-	w.raw("</dl>\n</section>\n")
+	w.raw("</dl>\n")
+	w.words()
+	w.raw("</section>\n")
+}
+
+// words says what the page means by its words.
+func (w *writer) words() {
+	w.raw("<dl class=\"words\">\n<div><dt>Context</dt><dd>A file beside the code, such as <code>.mwp-context.md</code>, that says what a model should know about its directory.</dd></div>\n")
+	w.raw("<div><dt>Map</dt><dd>What a model gets to read for one place: the context of the directories on the way to it and what these import.</dd></div>\n<div><dt>Layers</dt><dd>Parts of a map, each with a budget of its own. ")
+	for layer, says := range layerSays {
+		w.chip(layer).raw(" ").raw(says).raw(". ")
+	}
+	w.raw("</dd></div>\n</dl>\n")
+}
+
+var layerSays = [ir.LayerCount]string{
+	"says what the project is", "holds the rules of a part of it", "holds the rules of one place in that part",
+	"is what one looks up", "is what is being worked on",
 }
 
 func (w *writer) figure(id, n, words string) {
@@ -65,8 +89,8 @@ func name(id string) string {
 // verdict writes one sentence, worst first.
 func (w *writer) verdict(r *Report) *writer {
 	states := guardStates(r)
-	errors, _, _ := severities(r)
 	over := len(overruns(r.Rows))
+	errors, warnings := beside(r, states[stateFailed] > 0, over > 0)
 	var parts []string
 	add := func(n int, one, many string) {
 		switch {
@@ -79,19 +103,42 @@ func (w *writer) verdict(r *Report) *writer {
 	add(errors, "error", "errors")
 	add(states[stateFailed], "failing guard", "failing guards")
 	add(over, "budget exceeded", "budgets exceeded")
-	if len(parts) > 0 {
+	bad := len(parts) > 0
+	add(warnings, "warning", "warnings")
+	if bad {
 		return w.state("bad", "✕", "Needs attention").raw(": ").text(strings.Join(parts, ", ") + ".")
 	}
 	add(states[stateStale], "stale guard", "stale guards")
 	add(states[stateUnverified], "guard not verified", "guards not verified")
 	add(states[stateNotTrusted], "guard that nobody agreed to", "guards that nobody agreed to")
-	if len(parts) > 0 {
-		return w.state("warn", "⚠", "Nothing is wrong").raw(", as far as it was checked: ").text(strings.Join(parts, ", ") + ".")
-	}
-	if len(r.Unanswered) > 0 {
+	said := strings.Join(parts, ", ") + "."
+	switch {
+	case r.unknown() && len(parts) > 0:
+		return w.state("warn", "⚠", "Not everything could be looked at").raw(": ").text(said)
+	case r.unknown():
 		return w.state("warn", "⚠", "Not everything could be looked at").raw(".")
+	case len(parts) > 0:
+		return w.state("warn", "⚠", "Nothing is broken").raw(", ").text(said)
 	}
 	return w.state("ok", "✓", "All is well").raw(": no errors, every budget is kept, every guard passed.")
+}
+
+// beside counts lint's errors and warnings without those that say again what the
+// guards and the budgets of the page say.
+func beside(r *Report, guards, budgets bool) (errors, warnings int) {
+	var rest ir.LintReport
+	for _, d := range r.Findings {
+		if !(guards && d.Code == ir.GuardFailed || budgets && d.Code == ir.BudgetOverrun) {
+			rest.Findings = append(rest.Findings, d)
+		}
+	}
+	errors, warnings, _ = rest.Count()
+	return errors, warnings
+}
+
+// unknown reports that something about the workspace could not be found out.
+func (r *Report) unknown() bool {
+	return len(r.Unanswered) > 0 || len(r.Refused) > 0 || r.GuardsHidden
 }
 
 func severities(r *Report) (errors, warnings, notes int) {

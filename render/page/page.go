@@ -64,8 +64,12 @@ type Report struct {
 	Rows  []ir.TargetRow
 	Dirs  []Dir
 	Loose int
-	// Guards are all guards of the workspace.
-	Guards []Guard
+	// Refused are those of Rows that have no map. Their rows say path and source only.
+	Refused []Refused
+	// Guards are all guards of the workspace that are known. GuardsHidden is set where
+	// files that could not be taken in may declare more.
+	Guards       []Guard
+	GuardsHidden bool
 	// Findings are lint's, sorted.
 	Findings []ir.Diagnostic
 	// Targets are the maps in the page, the one that was asked for first. TargetsLeft
@@ -76,24 +80,35 @@ type Report struct {
 	Unanswered []ir.Diagnostic
 }
 
+// Refused is a directory with context of its own and without a map.
+type Refused struct {
+	Path string
+	// Code is that of the first error in its way.
+	Code ir.Code
+}
+
 // Source is one text that a directory adds to the maps below it.
 type Source struct {
-	// Path is relative to the root.
-	Path   string
-	Layer  int
-	Tokens int
-	Owners []string
+	// Path is relative to the root. Section is the heading of the part that was
+	// imported, "" for a whole file. Origin is set for text from a module.
+	Path    string
+	Section string
+	Origin  *ir.Origin
+	Layer   int
+	Tokens  int
+	Owners  []string
 	// Imported is set for what a context file of the directory imports.
 	Imported bool
 	// Status is the outcome in the directory's own map, as in ir.TraceRecord.
 	Status string
-	// Again is set for a text that a directory before this one adds too.
-	Again bool
+	// CountedIn is another directory that adds the text too and that it counts for, ""
+	// for a text that counts here.
+	CountedIn string
 }
 
 // weight returns what the text adds to the sum of all.
 func (s *Source) weight() int {
-	if s.Again || s.Status != ir.Included {
+	if s.CountedIn != "" || s.Status != ir.Included {
 		return 0
 	}
 	return s.Tokens
@@ -123,7 +138,7 @@ type Target struct {
 
 // HTML returns the page, complete.
 func HTML(r *Report) []byte {
-	w := &writer{}
+	w := &writer{origins: origins(r)}
 	w.head(r)
 	w.overview(r)
 	w.budgets(r)

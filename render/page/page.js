@@ -27,16 +27,20 @@
   // The section in view is marked in the navigation.
   const links = new Map();
   for (const a of document.querySelectorAll("nav.sections a")) links.set(a.hash.slice(1), a);
-  if ("IntersectionObserver" in window) {
-    const watch = new IntersectionObserver((entries) => {
-      for (const e of entries) {
-        if (!e.isIntersecting) continue;
-        for (const a of links.values()) a.removeAttribute("aria-current");
-        links.get(e.target.id).setAttribute("aria-current", "true");
-      }
-    }, { rootMargin: "-20% 0px -75% 0px" });
-    for (const id of links.keys()) watch.observe($(id));
-  }
+  const mark = () => {
+    let now = "overview";
+    for (const id of links.keys()) {
+      if ($(id).getBoundingClientRect().top <= Math.min(Math.max(innerHeight / 4, 70), 250)) now = id;
+    }
+    if (scrollY < 1) now = "overview";
+    for (const [id, a] of links) {
+      if (id === now) a.setAttribute("aria-current", "true");
+      else a.removeAttribute("aria-current");
+    }
+  };
+  addEventListener("scroll", mark, { passive: true });
+  addEventListener("resize", mark);
+  mark();
 
   // The tree: arrows move, open and close, as in a file manager.
   const tree = $("tree");
@@ -72,7 +76,16 @@
       e.preventDefault();
       if (to) to.focus();
     });
-    const text = new Map(all.map((d) => [d, [...d.querySelectorAll(":scope > summary, :scope > ul > .file")].map((x) => x.textContent).join(" ").toLowerCase()]));
+    // A row shows its path from the one above it; the filter takes whole ones, too.
+    const paths = new Map();
+    const text = new Map();
+    for (const d of all) {
+      const up = d.parentElement.closest("details");
+      const before = up && !up.dataset.root ? paths.get(up) + "/" : "";
+      paths.set(d, before + d.querySelector(":scope > summary > .what").textContent);
+      const files = [...d.querySelectorAll(":scope > ul > .file")].map((x) => (d.dataset.root ? "" : paths.get(d) + "/") + x.textContent);
+      text.set(d, [paths.get(d), d.querySelector("summary").textContent, ...files].join(" ").toLowerCase());
+    }
     let before = null;
     const filter = () => {
       const q = $("filter").value.trim().toLowerCase();
@@ -100,25 +113,29 @@
   const treemap = $("treemap");
   const node = (name, path, up) => ({ name, path, up, tokens: 0, kids: new Map(), layers: [0, 0, 0, 0, 0], file: false });
   const top = node("project", ".", null);
-  const place = (path) => {
-    let at = top;
-    if (path === ".") return at;
-    let seen = "";
-    for (const seg of path.split("/")) {
-      seen = seen ? seen + "/" + seg : seg;
-      if (!at.kids.has(seg)) at.kids.set(seg, node(seg, seen, at));
-      at = at.kids.get(seg);
+  // Names that differ in bytes that are no UTF-8 look alike, so what is in the data
+  // goes by its number; only directories without context of their own go by name.
+  const dirs = [];
+  const place = (path, up) => {
+    if (path === ".") return top;
+    let at = up < 0 ? top : dirs[up];
+    const segs = path.split("/");
+    for (let i = at === top ? 0 : at.path.split("/").length; i < segs.length; i++) {
+      const key = i === segs.length - 1 ? "dir " + dirs.length : "/" + segs[i];
+      if (!at.kids.has(key)) at.kids.set(key, node(segs[i], segs.slice(0, i + 1).join("/"), at));
+      at = at.kids.get(key);
     }
     return at;
   };
-  for (const [dir, files] of data.dirs) {
-    const at = place(dir);
+  for (const [dir, up, files] of data.dirs) {
+    const at = place(dir, up);
+    dirs.push(at);
     for (const [path, layer, tokens] of files) {
       // A file is a child of the directory that adds it, wherever it lies.
       const name = dir !== "." && path.startsWith(dir + "/") ? path.slice(dir.length + 1) : path;
       const leaf = node(name, path, at);
       leaf.file = true;
-      at.kids.set("\u0000" + path, leaf);
+      at.kids.set("file " + at.kids.size, leaf);
       for (let n = leaf; n; n = n.up) { n.tokens += tokens; n.layers[layer] += tokens; }
     }
   }
@@ -280,7 +297,6 @@
 
   // Drawings: larger and smaller, and what belongs to a box when the pointer is on it.
   // A drawing begins as wide as the page, as long as its letters can be read.
-  const fit = [];
   for (const box of document.querySelectorAll(".graph")) {
     const svg = box.querySelector("svg");
     const width = Number(svg.getAttribute("width"));
@@ -294,7 +310,8 @@
       tools.append(b);
     }
     box.before(tools);
-    fit.push(() => { if (box.clientWidth) zoom(Math.min(1, Math.max(0.8, box.clientWidth / width))); });
+    const begin = () => { if (box.clientWidth) zoom(Math.min(1, Math.max(0.8, box.clientWidth / width))); };
+    box.closest("details").addEventListener("toggle", begin, { once: true });
     const paths = [...box.querySelectorAll("path")];
     const nodes = [...box.querySelectorAll(".node")];
     for (const n of nodes) {
@@ -312,7 +329,6 @@
       n.addEventListener("mouseleave", () => box.classList.remove("lit"));
     }
   }
-  for (const f of fit) f();
 
   // One map at a time, and its address in the bar.
   const maps = [...document.querySelectorAll("article.map")];

@@ -81,6 +81,7 @@ func sample() *Report {
 		{Path: "api", Source: "api/.mwp-context.md", Layer: 1, Tokens: [5]int{40, 120}, Caps: [5]*int{number(800), number(100)}, All: 160, Largest: "api/.mwp-context.md", LargestTokens: 90, Guards: 2},
 		{Path: "api/src", Layer: 1, Tokens: [5]int{40, 120}, Caps: [5]*int{number(800), number(100)}, All: 160},
 		{Path: "api/v2", Source: "api/v2/.mwp-context.md", Layer: 2, Tokens: [5]int{40, 120, 7}, Caps: [5]*int{number(800), number(100), number(500)}, All: 167},
+		{Path: "broken", Source: "broken/.mwp-context.md"},
 	}
 	r := &Report{
 		Name: "harbour", Counter: "o200k_base", Now: "2026-05-17T10:42:11Z", Directories: 4, Contexts: 2, Anchors: 1, Rows: rows,
@@ -107,8 +108,12 @@ func sample() *Report {
 		{Path: "api/.mwp-context.md", Layer: 1, Tokens: 90, Owners: []string{"team-api", "team-web"}, Status: ir.Included},
 		{Path: "rules/wire.md", Layer: 1, Tokens: 30, Imported: true, Status: ir.Included},
 		{Path: "rules/gone.md", Layer: 1, Imported: true, Status: ir.Unresolved},
+		{Path: "rules/long.md", Section: "Two", Layer: 1, Tokens: 5, Imported: true, Status: ir.Included},
+		{Path: ".mwp/modules/0f0f/x/y.md", Layer: 1, Tokens: 3, Imported: true, Status: ir.Included, Origin: &ir.Origin{Module: "wire-rules", SHA: "0f0f", Path: "x/y.md"}},
 	}
-	r.Dirs[2].Own = []Source{{Path: "rules/wire.md", Layer: 2, Tokens: 30, Imported: true, Status: ir.Included, Again: true}, {Path: "api/v2/.mwp-context.md", Layer: 2, Tokens: 7, Status: ir.Included}}
+	r.Refused = []Refused{{Path: "broken", Code: ir.FrontmatterInvalid}}
+	r.GuardsHidden = true
+	r.Dirs[2].Own = []Source{{Path: "rules/wire.md", Layer: 2, Tokens: 30, Imported: true, Status: ir.Included, CountedIn: "api"}, {Path: "api/v2/.mwp-context.md", Layer: 2, Tokens: 7, Status: ir.Included}}
 	target := "api"
 	r.Targets = []Target{{
 		Path: "api",
@@ -312,6 +317,65 @@ func TestConservation(t *testing.T) {
 	}
 }
 
+// TestVerdict holds that nothing is counted twice, and that all is well only where
+// nothing is left to say.
+func TestVerdict(t *testing.T) {
+	guard := func(status string) []Guard {
+		return []Guard{{VerifiedGuard: ir.VerifiedGuard{Verification: ir.Verification{Status: status}}}}
+	}
+	finding := func(code ir.Code, severity string) []ir.Diagnostic {
+		return []ir.Diagnostic{{Code: code, Severity: severity}}
+	}
+	over := []ir.TargetRow{{Path: "a", Source: "s", All: 5, Tokens: [5]int{5}, Caps: [5]*int{number(1)}}}
+	for _, c := range []struct {
+		r    Report
+		want string
+	}{
+		{Report{}, "✓ All is well: no errors, every budget is kept, every guard passed."},
+		{Report{Findings: finding(ir.LargeContext, ir.SeverityNote), Guards: guard(ir.Passed)}, "✓ All is well: no errors, every budget is kept, every guard passed."},
+		{Report{Findings: finding(ir.LargeContext, ir.SeverityWarning)}, "⚠ Nothing is broken, 1 warning."},
+		{Report{Guards: guard(ir.Unverified)}, "⚠ Nothing is broken, 1 guard not verified."},
+		{Report{GuardsHidden: true}, "⚠ Not everything could be looked at."},
+		{Report{Unanswered: finding(ir.Unreadable, ""), Findings: finding(ir.LargeContext, ir.SeverityWarning)}, "⚠ Not everything could be looked at: 1 warning."},
+		{Report{Guards: guard(ir.FailedCheck), Findings: finding(ir.GuardFailed, ir.SeverityError)}, "✕ Needs attention: 1 failing guard."},
+		{Report{Findings: finding(ir.GuardFailed, ir.SeverityError)}, "✕ Needs attention: 1 error."},
+		{Report{Rows: over, Findings: append(finding(ir.BudgetOverrun, ir.SeverityError), finding(ir.LargeContext, ir.SeverityWarning)...)}, "✕ Needs attention: 1 budget exceeded, 1 warning."},
+	} {
+		w := &writer{}
+		w.verdict(&c.r)
+		if got := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(w.b), ""); got != c.want {
+			t.Errorf("the verdict of %+v is %q, want %q", c.r, got, c.want)
+		}
+	}
+}
+
+// TestUnknown holds that a page without answers denies nothing.
+func TestUnknown(t *testing.T) {
+	page := string(HTML(&Report{GuardsHidden: true}))
+	for _, never := range []string{"No directory has context", "There is no context", "No context file declares", "Budgets by layer", "none is declared"} {
+		if strings.Contains(page, never) {
+			t.Errorf("the page says %q, which nobody knows", never)
+		}
+	}
+}
+
+// TestPlace holds that a file of a module is called by what people know it by.
+func TestPlace(t *testing.T) {
+	w := &writer{origins: map[string]string{"m/0f/a.md": "rules: a.md", "m/0f/b:3": "rules: b:3"}}
+	for _, c := range []struct{ in, want string }{
+		{"api/a.md:3", "api/a.md:3"},
+		{"m/0f/a.md", `<span title="m/0f/a.md">rules: a.md</span>`},
+		{"m/0f/a.md:3", `<span title="m/0f/a.md:3">rules: a.md:3</span>`},
+		{"m/0f/a.md:3:5", `<span title="m/0f/a.md:3:5">rules: a.md:3:5</span>`},
+		{"m/0f/b:3", `<span title="m/0f/b:3">rules: b:3</span>`},
+	} {
+		w.b = nil
+		if w.place(c.in); string(w.b) != c.want {
+			t.Errorf("place(%s) = %s, want %s", c.in, w.b, c.want)
+		}
+	}
+}
+
 // hostile are names and texts that want to be more than that.
 var hostile = []string{
 	`</script><script>alert(1)</script>`, `<!--`, `-->`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `' onmouseover='x`, "`x`",
@@ -329,10 +393,19 @@ func poison(s string) *Report {
 	d := ir.Diagnostic{Code: ir.Code(s), Severity: s, Message: s, Source: s, Line: 1, Hint: s}
 	r.Findings, r.Unanswered = []ir.Diagnostic{d, d}, []ir.Diagnostic{d}
 	r.Findings[0].Severity = ir.SeverityError
+	r.Refused[0].Code = ir.Code(s)
 	for i := range r.Dirs {
-		r.Dirs[i].Row.Path, r.Dirs[i].Heirs = s, []string{s}
+		if r.Dirs[i].Row.Path != "broken" {
+			r.Dirs[i].Row.Path, r.Dirs[i].Heirs = s, []string{s}
+		}
 		for j := range r.Dirs[i].Own {
-			r.Dirs[i].Own[j].Path, r.Dirs[i].Own[j].Owners = s, []string{s}
+			o := &r.Dirs[i].Own[j]
+			if o.Origin != nil {
+				o.Origin = &ir.Origin{Module: s, SHA: s, Path: s}
+			} else if o.Path = s; o.CountedIn != "" {
+				o.CountedIn = s
+			}
+			o.Owners, o.Section = []string{s}, s
 		}
 	}
 	for i := range r.Guards {

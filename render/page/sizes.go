@@ -13,7 +13,11 @@ func (w *writer) sizes(r *Report) {
 	w.section(3, "How much context each file adds. A text counts once, where its directory adds it, however many maps carry it.")
 	all := sources(r)
 	if len(all) == 0 {
-		w.raw("<p>There is no context to weigh.</p>\n</section>\n")
+		none := "There is no context to weigh."
+		if r.unknown() {
+			none = "What there is to weigh is not known: the findings say what is in the way."
+		}
+		w.raw("<p>").raw(none).raw("</p>\n</section>\n")
 		return
 	}
 	w.raw("<div id=\"treemap\" hidden></div>\n")
@@ -24,7 +28,7 @@ func (w *writer) sizes(r *Report) {
 	w.raw("<details class=\"plain\" id=\"sizes-table\" open><summary>The largest files as a table</summary>\n")
 	w.table("The largest files", "File", "Layer", "#Tokens", "#Share", "Owners")
 	for _, s := range all[:min(len(all), maxSources)] {
-		w.raw("<tr><th scope=\"row\"><code>").path(s.Path).raw("</code></th>")
+		w.raw("<tr><th scope=\"row\"><code>").file(s.Path, s.Section, ".").raw("</code></th>")
 		w.cell("Layer").chip(s.Layer).end().cell("#Tokens").number(s.Tokens).end()
 		w.cell("#Share").percent(s.Tokens, total).end().cell("Owners").list(s.Owners).end().raw("</tr>\n")
 	}
@@ -61,7 +65,9 @@ func sources(r *Report) []Source {
 }
 
 // data writes what the script draws from: one line for each directory, with its path,
-// and for each text that it adds the path, the layer and the size.
+// the place of the directory above it in the list, -1 for none, and for each text that
+// it adds the name, the layer and the size. Two names that differ in bytes which are no
+// UTF-8 are equal here, so the script tells nothing apart by its name.
 func (w *writer) data(r *Report) {
 	w.raw(`{"dirs":[`)
 	for i := range r.Dirs {
@@ -69,7 +75,7 @@ func (w *writer) data(r *Report) {
 		if i > 0 {
 			w.raw(",")
 		}
-		w.raw("\n[").json(d.Row.Path).raw(",[")
+		w.raw("\n[").json(d.Row.Path).raw(",").int(d.Parent).raw(",[")
 		first := true
 		for j := range d.Own {
 			s := &d.Own[j]
@@ -80,7 +86,7 @@ func (w *writer) data(r *Report) {
 				w.raw(",")
 			}
 			first = false
-			w.raw("[").json(s.Path).raw(",").int(s.Layer).raw(",").int(s.Tokens).raw("]")
+			w.raw("[").json(w.named(s.Path, s.Section)).raw(",").int(s.Layer).raw(",").int(s.Tokens).raw("]")
 		}
 		w.raw("]]")
 	}

@@ -10,7 +10,11 @@ import (
 
 // writer collects the page. raw is for text of ours; everything else goes through
 // text, verbatim or json, which leave it no way out of where it stands.
-type writer struct{ b []byte }
+type writer struct {
+	b []byte
+	// origins are the names of module files for people, by path.
+	origins map[string]string
+}
 
 func (w *writer) raw(s string) *writer {
 	w.b = append(w.b, s...)
