@@ -77,7 +77,7 @@ func (r *report) markdown(b *strings.Builder) {
 				f.Beside + " " + f.Against.String(), fmt.Sprintf("%.2f", x.Measured), counted(f.Calls, "%d"), counted(f.Peak, "%.1f"), counted(f.Computed, "%d")})
 			continue
 		}
-		targets = append(targets, []string{x.Target, x.What, x.measured(), x.limit(), x.Verdict.text()})
+		targets = append(targets, []string{x.Target, x.What + x.arrivedNote(), x.measured(), x.limit(), x.Verdict.text()})
 	}
 	writeTable(b, []string{"", "what", "measured", "limit", "verdict"}, targets)
 	writeTable(b, []string{"", "what", "tree", "files", "min / p50 / p95 ms", "beside, ms", "ratio", "system calls", "MB", "nodes computed"}, scenarios)
@@ -90,6 +90,20 @@ func (r *report) markdown(b *strings.Builder) {
 		}
 	}
 	b.WriteString("```\n")
+}
+
+// arrivedNote is, for a tool that puts texts together, how much of them arrived and whether
+// its work is like a map's: without that the ratio says little.
+func (x row) arrivedNote() string {
+	parts := strings.SplitN(x.Detail, "; ", 4)
+	if len(parts) < 3 || !strings.Contains(parts[0], "levels arrived") {
+		return ""
+	}
+	like, _, _ := strings.Cut(parts[2], ": ")
+	if !strings.HasSuffix(like, "like for like") {
+		return " (" + parts[0] + ")"
+	}
+	return " (" + parts[0] + "; " + like + ")"
 }
 
 func writeTable(b *strings.Builder, head []string, rows [][]string) {
