@@ -3,6 +3,7 @@ package mwp
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/model-workspace-protocol/mwp/eval/module"
@@ -60,6 +61,21 @@ func (w *Workspace) fetchMissing(ctx context.Context, s *session, q *question, m
 		return false, nil, &Refusal{Diagnostics: refused}
 	}
 	return more, notices, nil
+}
+
+// withoutTried returns findings of a map without the advice to fetch what was just tried,
+// and failed for a reason that stands before them.
+func withoutTried(ds, failed []ir.Diagnostic) []ir.Diagnostic {
+	ds = slices.Clone(ds)
+	for i := range ds {
+		d := &ds[i]
+		ref, advised := strings.CutPrefix(d.Hint, "run `mwp import ")
+		ref = strings.Trim(ref, "'`")
+		if advised && slices.ContainsFunc(failed, func(f ir.Diagnostic) bool { return strings.HasPrefix(f.Message, "cannot fetch "+ref+": ") }) {
+			d.Hint = ""
+		}
+	}
+	return ds
 }
 
 // first reports whether a reference is tried for the first time, and remembers it.

@@ -371,7 +371,7 @@ func (w *Workspace) compute(ctx context.Context, p *place, q *question) (*Result
 		}
 		r := newResult(&v, q, target, s.dir)
 		r.Stats, r.World, r.state = s.ev.Stats(), &s.world.Count, s.state
-		r.Notices = append(said, r.Notices...)
+		r.Notices = append(said, withoutTried(r.Notices, said)...)
 		s.maxCache = s.cacheLimit(ctx, a)
 		r.record = func() error { return w.record(s, n, q, target, &v) }
 		return r, r.refusal()
