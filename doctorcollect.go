@@ -6,10 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -586,7 +584,7 @@ func (l *looking) work() {
 // modules hashes the pinned modules again (D-53).
 func (l *looking) modules(ctx context.Context) {
 	m := &l.f.modules
-	m.fetcher = findFetcher(l.w.o.Fetcher)
+	m.fetcher, _ = module.FindFetcher(l.w.o.Fetcher)
 	store := l.w.modules(l.s.candidate)
 	if store == nil {
 		return
@@ -609,26 +607,6 @@ func (l *looking) modules(ctx context.Context) {
 		}
 		m.modified.add(p.String())
 	}
-}
-
-// findFetcher returns the program that fetches modules: the named one, or mwp-git beside
-// the running program, or on PATH; "" when there is none.
-func findFetcher(named string) string {
-	if named != "" {
-		return named
-	}
-	name := "mwp-git"
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	if own, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(own), name)
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-			return beside
-		}
-	}
-	found, _ := exec.LookPath(name)
-	return found
 }
 
 // cache measures the cache. That it can be written is asked of the system, as writing would

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/model-workspace-protocol/mwp/render"
+	"github.com/model-workspace-protocol/mwp/nodes/ir"
 )
 
 // The rules whose findings are facts: they ask for nothing.
@@ -64,7 +64,7 @@ func cacheFact(f *doctorFacts) []DoctorFinding {
 	if f.cache.dir == "" {
 		return nil
 	}
-	return finding("cache", f.cache.dir+": "+render.Size(f.cache.bytes)+", "+plural(f.cache.maps, "answer", "answers"))
+	return finding("cache", f.cache.dir+": "+ir.Size(f.cache.bytes)+", "+plural(f.cache.maps, "answer", "answers"))
 }
 
 func clientsFact(f *doctorFacts) []DoctorFinding {

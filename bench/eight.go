@@ -32,11 +32,7 @@ func (l *lab) eight(p *place) ([]row, error) {
 			func() (time.Duration, error) { return g.run(atOnce) },
 			func() (time.Duration, error) { return g.run(1) },
 		}
-		start := time.Now()
-		if _, err := alternate(1, runs...); err != nil {
-			return nil, err
-		}
-		times, err := alternate(l.rounds(time.Since(start)), runs...)
+		times, err := l.paced(runs...)
 		if err != nil {
 			return nil, err
 		}

@@ -220,11 +220,7 @@ func (l *lab) oneCall(p *place) ([]row, error) {
 		func() (time.Duration, error) { return s.askOften(message) },
 		func() (time.Duration, error) { return hello.run(null, l.env) },
 	}
-	start := time.Now()
-	if _, err := alternate(1, runs...); err != nil {
-		return nil, err
-	}
-	times, err := alternate(l.rounds(time.Since(start)), runs...)
+	times, err := l.paced(runs...)
 	if err != nil {
 		return nil, err
 	}

@@ -106,6 +106,15 @@ func (l *lab) rounds(one time.Duration) int {
 	return min(l.c.runs, max(fewRounds, int(rowTime/max(one, time.Microsecond))))
 }
 
+// paced runs functions in turn as alternate does, as often as there is time for.
+func (l *lab) paced(runs ...func() (time.Duration, error)) ([][]time.Duration, error) {
+	start := time.Now()
+	if _, err := alternate(1, runs...); err != nil {
+		return nil, err
+	}
+	return alternate(l.rounds(time.Since(start)), runs...)
+}
+
 // comparison is how two contestants did.
 type comparison struct {
 	// ratio is the median of the rounds' ratios; least is the ratio of the shortest

@@ -85,7 +85,13 @@ func Resolving(file string) bool {
 // wholeTree returns the tree of the workspace.
 func wholeTree(r graph.Reader, explicit bool) (Tree, error) {
 	above, err := graph.Need(r, IgnoreAbove{})
-	return Tree{Dir: ".", Explicit: explicit, Ignore: joinIgnore(above.Files, above.Dirs), Below: above.Below}, err
+	return WholeTree(above, explicit), err
+}
+
+// WholeTree returns the Tree that lint and targets walk of a workspace, for whoever has to
+// look at the same directories (D-73). above is the value of IgnoreAbove.
+func WholeTree(above IgnoreAboveValue, explicit bool) Tree {
+	return Tree{Dir: ".", Explicit: explicit, Ignore: joinIgnore(above.Files, above.Dirs), Below: above.Below}
 }
 
 // Instructions is the names of other tools' instruction files, as one text for a

@@ -223,23 +223,12 @@ func (v *statusView) cache(s *StatusReport) string {
 	if s.Cache == "" {
 		return "none: the root has no .mwp"
 	}
-	text := Size(s.Bytes) + ", " + count(s.Maps, "answer")
+	text := ir.Size(s.Bytes) + ", " + count(s.Maps, "answer")
 	if !s.Writable {
 		text += ", not writable"
 	}
 	text += ", "
 	return text + v.clipStart(s.Cache, statusWidth-statusColumn-displayWidth(text))
-}
-
-// Size returns a number of bytes as people read it.
-func Size(n int64) string {
-	switch {
-	case n < 1<<10:
-		return strconv.FormatInt(n, 10) + " bytes"
-	case n < 1<<20:
-		return strconv.FormatFloat(float64(n)/(1<<10), 'f', 1, 64) + " KiB"
-	}
-	return strconv.FormatFloat(float64(n)/(1<<20), 'f', 1, 64) + " MiB"
 }
 
 // mark stands for what was cut off.

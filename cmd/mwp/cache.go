@@ -60,7 +60,7 @@ func (a *app) cacheStatus(ws *mwp.Workspace) error {
 		b = append(b, fmt.Sprintf("%-11s%s\n", name, ir.EscapeControls(value))...)
 	}
 	row("location", s.Dir)
-	row("size", size(s.Size))
+	row("size", ir.Size(s.Size))
 	row("entries", fmt.Sprintf("%d maps, %d parts in %d files", s.Slots, s.Records, s.Segments))
 	row("oldest", used(s.Oldest))
 	row("newest", used(s.Newest))
@@ -132,7 +132,7 @@ func (a *app) cacheClean(ws *mwp.Workspace) error {
 		o.int("freed", bytes)
 		return a.print([]byte(o.lines()))
 	}
-	return a.print(fmt.Appendf(nil, "removed %d entries, %s\n", entries, size(bytes)))
+	return a.print(fmt.Appendf(nil, "removed %d entries, %s\n", entries, ir.Size(bytes)))
 }
 
 func (a *app) cacheFsck(ws *mwp.Workspace) error {
@@ -168,7 +168,7 @@ func (a *app) cacheFsck(ws *mwp.Workspace) error {
 		for _, p := range r.Problems {
 			b = append(append(b, ir.EscapeControls(p.String())...), '\n')
 		}
-		b = fmt.Appendf(b, "checked %d maps and %d parts, %s: %d problems\n", r.Slots, r.Records, size(r.Bytes), len(r.Problems))
+		b = fmt.Appendf(b, "checked %d maps and %d parts, %s: %d problems\n", r.Slots, r.Records, ir.Size(r.Bytes), len(r.Problems))
 	}
 	if err := a.print(b); err != nil {
 		return err
@@ -193,16 +193,6 @@ func (a *app) cacheShow(ws *mwp.Workspace) error {
 		return err
 	}
 	return a.print(b)
-}
-
-func size(n int64) string {
-	switch {
-	case n < 1<<10:
-		return strconv.FormatInt(n, 10) + " bytes"
-	case n < 1<<20:
-		return strconv.FormatFloat(float64(n)/(1<<10), 'f', 1, 64) + " KiB"
-	}
-	return strconv.FormatFloat(float64(n)/(1<<20), 'f', 1, 64) + " MiB"
 }
 
 func used(t time.Time) string {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/model-workspace-protocol/mwp"
 	"github.com/model-workspace-protocol/mwp/nodes/ir"
@@ -40,7 +39,7 @@ func (a *app) cacheExport(ws *mwp.Workspace) error {
 		if c.Signer != "" {
 			signed = ", signed with the key " + c.Signer
 		}
-		a.note(fmt.Sprintf("exported %d answers and %d parts, %s%s", c.Slots, c.Records, size(c.Bytes), signed))
+		a.note(fmt.Sprintf("exported %d answers and %d parts, %s%s", c.Slots, c.Records, ir.Size(c.Bytes), signed))
 	}
 	return nil
 }
@@ -65,7 +64,7 @@ func (a *app) cacheImport(ws *mwp.Workspace) error {
 	}
 	if c.Ignored == nil {
 		if !a.json && !a.quiet {
-			a.note(fmt.Sprintf("imported %d answers and %d parts, %s", c.Slots, c.Records, size(c.Bytes)))
+			a.note(fmt.Sprintf("imported %d answers and %d parts, %s", c.Slots, c.Records, ir.Size(c.Bytes)))
 		}
 		return nil
 	}
@@ -89,13 +88,9 @@ func (a *app) openArchive(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(a.stdin), nil
 	}
-	file := name
-	if !filepath.IsAbs(file) {
-		dir, err := a.dir()
-		if err != nil {
-			return nil, err
-		}
-		file = dir + string(filepath.Separator) + file
+	file, err := a.file(name)
+	if err != nil {
+		return nil, err
 	}
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {

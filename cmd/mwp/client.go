@@ -44,14 +44,19 @@ func (a *app) planClients(ws *mwp.Workspace, dir string) (*mwp.ClientsPlan, erro
 	if len(a.clients) == 0 {
 		return nil, nil
 	}
-	// Programs that are started from a desktop often have a PATH without mwp's directory.
+	return ws.PlanClients(a.ctx, mwp.ClientsRequest{
+		Dir: dir, Itself: a.member || a.withBase, Clients: a.clients, Undo: a.undo, Program: ownPath(), Home: a.home(),
+	})
+}
+
+// ownPath is what clients' files name, "" where it is not known: programs that are started
+// from a desktop often have a PATH without mwp's directory.
+func ownPath() string {
 	program, err := os.Executable()
 	if err != nil || !filepath.IsAbs(program) {
-		program = ""
+		return ""
 	}
-	return ws.PlanClients(a.ctx, mwp.ClientsRequest{
-		Dir: dir, Itself: a.member || a.withBase, Clients: a.clients, Undo: a.undo, Program: program, Home: a.home(),
-	})
+	return program
 }
 
 // justClients reports whether there is nothing for init itself to do.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-
 	"github.com/model-workspace-protocol/mwp"
 )
 
@@ -33,9 +30,5 @@ func (a *app) runDoctor() error {
 
 // doctorRequest says what clients' files may name.
 func (a *app) doctorRequest() mwp.DoctorRequest {
-	program, err := os.Executable()
-	if err != nil || !filepath.IsAbs(program) {
-		program = ""
-	}
-	return mwp.DoctorRequest{Program: program, Home: a.home()}
+	return mwp.DoctorRequest{Program: ownPath(), Home: a.home()}
 }

@@ -205,14 +205,9 @@ func (a *app) write(text []byte) error {
 	if a.output == "" || a.output == "-" {
 		return a.print(text)
 	}
-	file := a.output
-	if !filepath.IsAbs(file) {
-		dir, err := a.dir()
-		if err != nil {
-			return err
-		}
-		// Not Join, which takes "link/.." and a final slash for nothing.
-		file = dir + string(filepath.Separator) + file
+	file, err := a.file(a.output)
+	if err != nil {
+		return err
 	}
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && a.uninterruptible != nil {
 		// A pipe that nobody reads keeps us waiting for ever.
@@ -222,6 +217,16 @@ func (a *app) write(text []byte) error {
 		return failed(err, "write %s", file)
 	}
 	return nil
+}
+
+// file returns the absolute path of a file that the command line names.
+func (a *app) file(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	dir, err := a.dir()
+	// Not Join, which takes "link/.." and a final slash for nothing.
+	return dir + string(filepath.Separator) + name, err
 }
 
 // log writes what -v, -vv and MWP_DEBUG=hash ask for. The order is that of the

@@ -27,10 +27,11 @@ const (
 	maxLines = 2000
 )
 
-// fetcher returns the path of mwp-git.
-func (s *Store) fetcher() (string, error) {
-	if s.Fetcher != "" {
-		return s.Fetcher, nil
+// FindFetcher returns the path of mwp-git: the named one, or the one beside the running
+// program, or the one on PATH. The error is an *Error of code FetcherMissing.
+func FindFetcher(named string) (string, error) {
+	if named != "" {
+		return named, nil
 	}
 	name := fetcherName
 	if runtime.GOOS == "windows" {
@@ -59,7 +60,7 @@ func noFetcher(where string, cause error) error {
 // ask sends mwp-git one request. A failure that it reports is an *Error like any
 // other.
 func (s *Store) ask(ctx context.Context, r protocol.Request) (protocol.Response, error) {
-	path, err := s.fetcher()
+	path, err := FindFetcher(s.Fetcher)
 	if err != nil {
 		return protocol.Response{}, err
 	}

@@ -144,7 +144,7 @@ func (s *Store) resolve(ctx context.Context, w Want) (r pin.Record, fetched bool
 		return r, false, nil, err
 	}
 	// Without the program nothing needs to be made.
-	if _, err := s.fetcher(); err != nil {
+	if _, err := FindFetcher(s.Fetcher); err != nil {
 		return r, false, nil, err
 	}
 	unlock, err := s.lock(ctx, repositoryLock(w.Ref), w.Ref.Repository())
