@@ -24,12 +24,10 @@ func (c *reporting) guards(plan *nodes.GuardPlanValue) {
 		c.page.Guards = append(c.page.Guards, line)
 	}
 	c.page.GuardsHidden = len(plan.Problems) > 0 || len(c.page.Unanswered) > 0
-	told := map[string]bool{}
 	for _, d := range plan.Problems {
-		if d.Code != ir.LimitExceeded && d.Code != ir.Unreadable || told[d.Source] {
+		if d.Code != ir.LimitExceeded && d.Code != ir.Unreadable {
 			continue
 		}
-		told[d.Source] = true
 		if d.Source == "" {
 			d.Message = "the guards are not known: " + d.Message
 		} else {

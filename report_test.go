@@ -313,6 +313,16 @@ func TestReportWithout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write := func(name string) {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte("Below.\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("big/below/.mwp-context.md")
+	write("big/below/again/.mwp-context.md")
 	page := readable(reportOf(t, mwp.Open(mwp.Options{Dir: root}), ""))
 	for _, want := range []string{
 		`big</span><span class="none"><span class="state bad"><span aria-hidden="true">✕</span> no map: limit_exceeded`,
